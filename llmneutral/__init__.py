@@ -1,0 +1,1 @@
+"""One conversation, every provider: the public face of the library."""
