@@ -1,0 +1,79 @@
+"""Takes secrets out of texts, before they become part of an error, an event or a page.
+
+What must live here: the patterns of keys and credentials, and one public function. This file knows no error class.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+MASK = "•••"
+"""Stands where a secret stood."""
+
+_SHORTEST = 6
+"""A known secret shorter than this is left alone: it would cut holes into ordinary words."""
+
+
+def scrub(text: str, *secrets: str) -> str:
+    """Returns the text with every known form of a secret replaced by `•••`.
+
+    Known are keys by their prefixes (`sk-…`, `sk-ant-…`, `AIza…`, `AKIA…` and others), bearer tokens, values of key
+    headers, credentials in URLs, the signed parts of query strings, and base64 media (not secret, but private and
+    long). Scrubbing twice changes nothing more.
+
+    Args:
+        text: Any text.
+        *secrets: Strings that are known to be secret, such as the key in use.
+    """
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, MASK)
+    for pattern, replacement in _rules():
+        text = pattern.sub(replacement, text)
+    return text
+
+
+@functools.cache
+def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Compiles on first use: most programs never see an error."""
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in _PATTERNS)
+
+
+_KEYS = "|".join(
+    (
+        # OpenAI, Anthropic, Groq, xAI, Hugging Face, GitHub …: with a digit or a capital, so that no word is taken.
+        r"\b(?:pk|rk|csk|gsk|xai|hf|r8|fw|nvapi|pplx|ghp|gho|ghu|ghs|github_pat|glpat|dapi|tgp_v1)[-_]"
+        + r"(?=[A-Za-z0-9_\-]*[0-9A-Z])[A-Za-z0-9_\-]{12,}",
+        r"\bsk-(?:[A-Za-z0-9_\-]{9,}|(?=[A-Za-z_\-]*[0-9])[A-Za-z0-9_\-]{5,})",
+        r"\bAIza[0-9A-Za-z_\-]{16,}",
+        r"\bya29\.[0-9A-Za-z_\-.]{8,}",
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{8,}",
+        r"\bbedrock-api-key-[A-Za-z0-9+/=_\-]{8,}",
+        r"\bey[JK][A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?",  # JSON web tokens
+    )
+)
+_LABEL = (
+    r"api[-_ ]?key|authorization|aws[-_]?secret[-_]?access[-_]?key|subscription-key|x-amz-security-token"
+    r"|client[-_]secret|access[-_]token|refresh[-_]token|password|passwd|secret[-_]key"
+)
+_SIGNED = (
+    r"key|api[-_]?key|sig|signature|token|access_token|auth|password|secret|awsaccesskeyid"
+    r"|x-(?:amz|goog)-(?:signature|credential|security-token)"
+)
+_PATTERNS = (
+    # Media first, so that what else is found is no accident of base64. A data URL keeps its media type.
+    (r"(data:[\w.+/\-]*(?:;[\w.+=\-]+)*;base64,)[A-Za-z0-9+/=_\-]{64,}", rf"\1{MASK}"),
+    (r"[A-Za-z0-9+/=_\-]{512,}", MASK),
+    (r"(?i)\b([a-z][a-z0-9+.\-]*://)[^\s/@\"'<>?#]+@", rf"\1{MASK}@"),
+    (_KEYS, MASK),
+    (rf"(?i)([?&](?:{_SIGNED})=)[^&\s\"'<>#\\]+", rf"\1{MASK}"),
+    (
+        r"(?i)\b((?:bearer|basic)\s+)(?!token|auth|key|scheme|header|credential)[A-Za-z0-9._~+/=\-]{6,}",
+        rf"\1{MASK}",
+    ),
+    (
+        rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b)[A-Za-z0-9._~+/=\-]{{6,}}",
+        rf"\1{MASK}",
+    ),
+)
