@@ -43,8 +43,10 @@ def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
 _KEYS = "|".join(
     (
         # OpenAI, Anthropic, Groq, xAI, Hugging Face, GitHub …: with a digit or a capital, so that no word is taken.
-        r"\b(?:pk|rk|csk|gsk|xai|hf|r8|fw|nvapi|pplx|ghp|gho|ghu|ghs|github_pat|glpat|dapi|tgp_v1)[-_]"
-        + r"(?=[A-Za-z0-9_\-]*[0-9A-Z])[A-Za-z0-9_\-]{12,}",
+        (
+            r"\b(?:pk|rk|csk|gsk|xai|hf|r8|fw|nvapi|pplx|ghp|gho|ghu|ghs|github_pat|glpat|dapi|tgp_v1)[-_]"
+            r"(?=[A-Za-z0-9_\-]*[0-9A-Z])[A-Za-z0-9_\-]{12,}"
+        ),
         r"\bsk-(?:[A-Za-z0-9_\-]{9,}|(?=[A-Za-z_\-]*[0-9])[A-Za-z0-9_\-]{5,})",
         r"\bAIza[0-9A-Za-z_\-]{16,}",
         r"\bya29\.[0-9A-Za-z_\-.]{8,}",
