@@ -1,0 +1,94 @@
+# Everything starts here. A machine with Python 3.11 or newer and make needs nothing else: each command sets up, once,
+# what it uses. PYTHON names an interpreter, VENV a folder for the environment.
+
+VENV ?= .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+PYTEST := $(PY) -m pytest
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help venv install dev model demo lab test check format bench build clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: install model ## a first answer from the embedded model: no key, no account
+	@$(VENV)/bin/llmneutral demo
+
+lab: $(VENV)/.lab-installed model ## JupyterLab on the lessons
+	@$(PY) -m jupyter lab notebooks
+
+test: dev model check ## the checks, and every test that can run here
+	@$(PY) -c 'import shutil, os, sys; \
+	    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"); \
+	    found = os.environ.get("CHROMIUM") or any(map(shutil.which, names)); \
+	    sys.exit(None if found else "NOTE: no Chromium here, so the browser tests are skipped. apt-get install chromium brings one.")' || \
+	    [ -z "$$LLMNEUTRAL_REQUIRE_BROWSER" ]
+	@# In parallel what is quick and keeps to itself; one by one what drives a browser or the model, which want the cores.
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "not browser and not live"
+	LLMNEUTRAL_REQUIRE_LIVE=1 $(PYTEST) -m "browser or live"
+
+check: dev ## style, types, and which way imports run; nothing is changed
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
+
+format: dev ## put the files into the form that check asks for
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: dev ## speed, as ratios to the official SDKs in the same run
+	$(PY) -m tests.bench
+
+build: dev ## the wheel and the source archive, in dist/
+	$(PY) -m build
+
+venv: $(PY) ## the empty environment
+install: $(VENV)/.installed ## the library with the embedded model's engine
+dev: $(VENV)/.dev-installed ## all that tests need
+
+model: install ## fetch the embedded model (98 MB, once for this user)
+	@$(VENV)/bin/llmneutral local install
+
+clean: ## remove what builds and tools have made; the environment stays
+	rm -rf dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find llmneutral widgets tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Set-up, once: each stamp is made again when pyproject.toml has changed.
+
+$(PY):
+	@python=; \
+	for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	        python=$$candidate; break; \
+	    fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo "llmneutral needs Python 3.11 or newer, and none was found. Install one, or name it: make PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	fi; \
+	if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	    echo "$$python cannot make environments: its venv or ensurepip module is missing." >&2; \
+	    echo "On Debian and Ubuntu: apt-get install python3-venv. Or name another one: make PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(PY)
+	@echo "Installing llmneutral into $(VENV) (once)"
+	@$(PIP) install --quiet --editable '.[local]'
+	@touch $@
+
+$(VENV)/.lab-installed: pyproject.toml | $(PY)
+	@echo "Installing llmneutral and JupyterLab into $(VENV) (once)"
+	@$(PIP) install --quiet --editable '.[local,lab]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.dev-installed: pyproject.toml | $(PY)
+	@echo "Installing llmneutral and all that its tests need into $(VENV) (once, a few minutes)"
+	@$(PIP) install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed $(VENV)/.lab-installed

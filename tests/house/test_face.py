@@ -1,0 +1,83 @@
+"""The public face: an explicit, sorted list of names, each of which is there and documented."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+
+import pytest
+
+import llmneutral
+from tests.house.tree import PACKAGES, parsed
+
+PROMISED = [
+    "BasePromptDriver",
+    "ConfigurationError",
+    "Conversion",
+    "ConversionError",
+    "Defaults",
+    "LLMNeutralError",
+    "PromptStack",
+    "ProviderError",
+    "aggregate",
+    "convert",
+    "load_ipython_extension",
+    "make_driver",
+    "normalize",
+    "normalize_stream",
+    "read_request",
+    "resolve_api_mode",
+    "validate",
+]
+"""What the contract names; the face may have more."""
+
+
+def _listed() -> list[str]:
+    """`__all__` as it is written down, if it is a plain list of strings."""
+    for node in parsed(PACKAGES[0] / "__init__.py").body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            value: list[str] = ast.literal_eval(getattr(node, "value"))  # noqa: B009 - both kinds of node have it
+            return [*value]
+    pytest.fail("llmneutral/__init__.py has no __all__")
+
+
+def test_the_list_is_explicit_and_sorted() -> None:
+    assert _listed() == sorted({*_listed()})
+
+
+def test_what_is_promised_is_there() -> None:
+    assert [name for name in PROMISED if name not in llmneutral.__all__] == []
+
+
+def test_every_name_is_there() -> None:
+    assert [name for name in llmneutral.__all__ if not hasattr(llmneutral, name)] == []
+
+
+def test_every_name_is_shown_by_dir() -> None:
+    assert {*llmneutral.__all__} - {*dir(llmneutral)} == set()
+
+
+def test_nothing_public_is_left_out() -> None:
+    """Beside the list there are only modules, and what the header of the face needs for itself."""
+    public = {name for name in vars(llmneutral) if not name.startswith("_")}
+    modules = {name for name in public if inspect.ismodule(vars(llmneutral)[name])}
+    assert public - modules - {*llmneutral.__all__} - {"annotations", "TYPE_CHECKING"} == set()
+
+
+def test_every_function_and_class_is_documented() -> None:
+    values = {name: getattr(llmneutral, name) for name in llmneutral.__all__}
+    described = {name: value for name, value in values.items() if inspect.isclass(value) or inspect.isroutine(value)}
+    assert [name for name, value in described.items() if not (inspect.getdoc(value) or "").strip()] == []
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=re.escape("no_such_name")):
+        getattr(llmneutral, "no_such_name")  # noqa: B009 - the name is unknown to the type checker too
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    from importlib.metadata import version
+
+    assert llmneutral.__version__ == version("llmneutral")
