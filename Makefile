@@ -20,11 +20,6 @@ lab: $(VENV)/.lab-installed model ## JupyterLab on the lessons
 	@$(PY) -m jupyter lab notebooks
 
 test: dev model check ## the checks, and every test that can run here
-	@$(PY) -c 'import shutil, os, sys; \
-	    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"); \
-	    found = os.environ.get("CHROMIUM") or any(map(shutil.which, names)); \
-	    sys.exit(None if found else "NOTE: no Chromium here, so the browser tests are skipped. apt-get install chromium brings one.")' || \
-	    [ -z "$$LLMNEUTRAL_REQUIRE_BROWSER" ]
 	@# In parallel what is quick and keeps to itself; one by one what drives a browser or the model, which want the cores.
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "not browser and not live"
 	LLMNEUTRAL_REQUIRE_LIVE=1 $(PYTEST) -m "browser or live"

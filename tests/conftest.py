@@ -29,7 +29,8 @@ REQUIRED = {"browser": "LLMNEUTRAL_REQUIRE_BROWSER", "live": "LLMNEUTRAL_REQUIRE
 """Marks whose skipped tests fail where the variable is set."""
 
 _PRIVATE = re.compile(
-    r"^(OPENAI|ANTHROPIC|AWS|AZURE|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$|^(all|https?|no)_proxy$", re.IGNORECASE
+    r"^(OPENAI|ANTHROPIC|AWS|AZURE|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$|^(all|https?|no)_proxy$|^LLMNEUTRAL_(?!REQUIRE)",
+    re.IGNORECASE,
 )
 """Settings that would change what a test sees: keys, endpoints, proxies."""
 
@@ -174,3 +175,11 @@ def pytest_make_collect_report(
     if report.skipped and (ROOT / "tests" / "browser") in collector.path.parents and _must_run("browser"):
         _fail(report, "browser")
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says once more, at the end, what could not run and what would let it."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for mark, reason_of in MISSING.items():
+        if count := sum(mark in report.keywords for report in skipped):
+            terminalreporter.write_line(f"NOTE: {count} {mark} tests did not run: {reason_of()}", yellow=True)
