@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 
 def main() -> None:
-    """Serve the embedded model until stdin ends; never returns."""
+    """Serves the embedded model until stdin ends; never returns."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     settings = json.loads(sys.stdin.buffer.readline())
     # After the standard library and the child's own site-packages: what the parent can import, the child can too.
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _own_stdout() -> TextIO:
-    """Keep stdout for the answer alone and send whatever C++ prints to stderr."""
+    """Keeps stdout for the answer alone and sends whatever C++ prints to stderr."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answer
@@ -53,7 +53,7 @@ def _start(settings: dict[str, Any]) -> Any:
 
 
 def _parameters(params: Any, settings: dict[str, Any]) -> Any:
-    """Fill llama.cpp's `common_params`; a setting that this release does not know is left out.
+    """Fills llama.cpp's `common_params`; a setting that this release does not know is left out.
 
     The names are those of https://github.com/ggml-org/llama.cpp/blob/master/common/common.h; they come and go.
     """

@@ -127,7 +127,7 @@ class LocalServer:
     # -- life cycle
 
     def start(self) -> Self:
-        """Start the model and wait until it answers; nothing happens where it runs already.
+        """Starts the model and waits until it answers; nothing happens where it runs already.
 
         Raises:
             MissingExtraError: The engine is not installed.
@@ -150,7 +150,7 @@ class LocalServer:
             return self
 
     def stop(self) -> None:
-        """Stop the model at once, whatever it is doing; nothing happens where it does not run.
+        """Stops the model at once, whatever it is doing; nothing happens where it does not run.
 
         In a forked copy of the process that started it, the server is only forgotten.
         """
@@ -160,7 +160,7 @@ class LocalServer:
                 end()
 
     def restart(self) -> Self:
-        """Stop and start; the key stays, the address may change."""
+        """Stops and starts; the key stays, the address may change."""
         with self._lock:
             self.stop()
             return self.start()
@@ -229,7 +229,7 @@ class LocalServer:
         }
 
     def _warm_up(self) -> None:
-        """Ask for one token: a model that answered once is loaded, and its main loop runs."""
+        """Asks for one token: a model that answered once is loaded, and its main loop runs."""
         body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 1}
         try:
             status, answer = _post(self.base_url, "/v1/chat/completions", body, self.api_key, self._timeout)
@@ -241,7 +241,7 @@ class LocalServer:
             raise ConfigurationError(f"the embedded model cannot answer (status {status}): {answer[:300]}")
 
     def _forget_after_fork(self) -> None:
-        """Run in a forked child: the lock may be held by a thread that does not exist here."""
+        """Runs in a forked child: the lock may be held by a thread that does not exist here."""
         self._lock = threading.RLock()
         process, self._process = self._process, None
         if self._end is not None:
@@ -258,7 +258,7 @@ _shared_lock = threading.RLock()
 
 
 def shared_server(settings: LocalSettings | None = None) -> LocalServer:
-    """Return this process's running server for these settings, started if need be.
+    """Returns this process's running server for these settings, started if need be.
 
     Drivers call it for every request: a model that was stopped or killed in between comes back.
 
@@ -274,7 +274,7 @@ def shared_server(settings: LocalSettings | None = None) -> LocalServer:
 
 
 def stop_shared() -> None:
-    """Stop every shared server of this process; the next `shared_server` starts anew."""
+    """Stops every shared server of this process; the next `shared_server` starts anew."""
     with _shared_lock:
         servers = list(_shared.values())
         _shared.clear()
@@ -297,7 +297,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _default_threads() -> int:
-    """Leave a core free: threads that wait for one another beside a busy process are many times slower than one."""
+    """Leaves a core free: threads that wait for one another beside a busy process are many times slower than one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(4, cores - 1))
 
@@ -338,7 +338,7 @@ def _child_environment() -> dict[str, str]:
 
 
 def _address_of(process: subprocess.Popen[bytes], settings: dict[str, Any], timeout: float) -> str:
-    """Hand over the settings and wait for the address."""
+    """Hands over the settings and waits for the address."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(OSError):  # a child that died already is reported below
@@ -393,7 +393,7 @@ def _timeout(seconds: float) -> ProviderTimeoutError:
 
 
 def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:
-    """End the child: ask by closing its stdin, then insist. Does nothing in a forked copy of the owner."""
+    """Ends the child: asks by closing its stdin, then insists. Does nothing in a forked copy of the owner."""
     if os.getpid() != owner:
         return
     _close(process.stdin)

