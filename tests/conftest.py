@@ -29,7 +29,8 @@ REQUIRED = {"browser": "LLMNEUTRAL_REQUIRE_BROWSER", "live": "LLMNEUTRAL_REQUIRE
 """Marks whose skipped tests fail where the variable is set."""
 
 _PRIVATE = re.compile(
-    r"^(OPENAI|ANTHROPIC|AWS|AZURE|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$|^(all|https?|no)_proxy$|^LLMNEUTRAL_(?!REQUIRE)",
+    r"^(OPENAI|ANTHROPIC|AWS|AZURE|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$"
+    r"|^LLMNEUTRAL_(PROVIDER|LOG_CONTENT)$|^(all|https?|no)_proxy$",
     re.IGNORECASE,
 )
 """Settings that would change what a test sees: keys, endpoints, proxies."""
