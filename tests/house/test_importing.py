@@ -59,9 +59,11 @@ def state():
 before = state()
 real, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), Spy(), Spy()
 import importlib
-for name in %(names)r:
-    importlib.import_module(name)
-sys.stdout, sys.stderr = real
+try:
+    for name in %(names)r:
+        importlib.import_module(name)
+finally:
+    sys.stdout, sys.stderr = real
 after = state()
 print(json.dumps({"modules": sorted(sys.modules), "before": before, "after": after, "written": Spy.written}))
 """
