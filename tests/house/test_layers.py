@@ -56,7 +56,7 @@ def test_pure_floors_are_held_to_it(floor: str) -> None:
     if not [*LIBRARY.glob(f"{floor}.py"), *LIBRARY.glob(f"{floor}/__init__.py")]:
         pytest.skip(f"llmneutral.{floor} is not written yet")
     sources = _contract("The pure floors neither wait nor talk")["source_modules"]
-    assert f"llmneutral.{floor}" in {name.removesuffix(".**") for name in sources}
+    assert f"llmneutral.{floor}" in sources, "add it to the contract in pyproject.toml"
 
 
 def test_nobody_inside_imports_the_face() -> None:
