@@ -1,0 +1,99 @@
+"""Cache breakpoints: which marks go out. Source: platform.claude.com/docs/en/build-with-claude/prompt-caching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.passes import move_mark, with_content
+from llmneutral.ir.contents import ThinkingMessageContent
+
+MOST = 4
+
+
+def _limit_cache_marks(messages: Messages, job: Job) -> Messages:
+    """At most four marks: tools, system, then the latest of the messages; none where there is no cache to mark."""
+    if job.setting("cache") == "auto" and job.facts.cache not in ("none", "key"):
+        messages = _automatic(messages, job)
+    marked = [(i, j) for i, m in enumerate(messages) for j, c in enumerate(m.content) if c.cache]
+    tools = [tool for tool in job.tools if tool.cache]
+    if not marked and not tools:
+        return messages
+    if job.facts.cache in ("none", "key"):
+        return _without(messages, job)
+    messages = _carried(messages, job)
+    marked = [(i, j) for i, m in enumerate(messages) for j, c in enumerate(m.content) if c.cache]
+    system = [at for at in marked if messages[at[0]].is_system()]
+    turns = [at for at in marked if not messages[at[0]].is_system()]
+    room = MOST - len(tools)
+    kept = system[-room:] if room > 0 else []
+    room -= len(kept)
+    kept += turns[-room:] if room > 0 else []
+    lost = {at for at in marked if at not in kept}
+    if not lost:
+        return messages
+    out = []
+    for i, message in enumerate(messages):
+        content: list[Any] = list(message.content)
+        for j, block in enumerate(content):
+            if (i, j) in lost:
+                why = f"only {MOST} cache breakpoints are taken; tools, system and the latest ones are kept"
+                job.note("dropped", why, block)
+                content[j] = _unmarked(block, job)
+        out.append(with_content(message, content))
+    return out
+
+
+def _unmarked(block: Any, job: Job) -> Any:
+    return job.note.became(msgspec.structs.replace(block, cache=None), block)
+
+
+def _without(messages: Messages, job: Job) -> Messages:
+    """No marks at all: the target has no cache to mark. Said once a request."""
+    blocks = [c for m in messages for c in m.content if c.cache]
+    job.note("dropped", "this target has no cache breakpoints", *blocks)
+    job.tools = tuple([msgspec.structs.replace(tool, cache=None) for tool in job.tools])
+    return [
+        with_content(m, [_unmarked(c, job) if c.cache else c for c in m.content]) if any(c.cache for c in m.content) else m
+        for m in messages
+    ]
+
+
+def _carried(messages: Messages, job: Job) -> Messages:
+    """Marks on blocks that cannot carry one move to the block before them."""
+    out = []
+    for message in messages:
+        if not any([c.cache and type(c) is ThinkingMessageContent for c in message.content]):
+            out.append(message)
+            continue
+        kept: list[Any] = []
+        for block in message.content:
+            if block.cache and type(block) is ThinkingMessageContent:
+                move_mark(kept, block, job)
+                block = _unmarked(block, job)
+            kept.append(block)
+        out.append(with_content(message, kept))
+    return out
+
+
+def _automatic(messages: Messages, job: Job) -> Messages:
+    """Marks the last tool, the last system block, and the last blocks of the last two turns of the user."""
+    room = MOST - sum(bool(t.cache) for t in job.tools) - sum(bool(c.cache) for m in messages for c in m.content)
+    if room > 0 and job.tools and not job.tools[-1].cache:
+        job.tools = (*job.tools[:-1], msgspec.structs.replace(job.tools[-1], cache=True))
+        room -= 1
+    system = [i for i, m in enumerate(messages) if m.is_system() and m.content]
+    users = [i for i, m in enumerate(messages) if m.is_user() and m.content]
+    out = list(messages)
+    for i in [*system[-1:], *users[:-3:-1]]:
+        last = out[i].content[-1]
+        if room > 0 and not last.cache:
+            marked = job.note.became(msgspec.structs.replace(last, cache=True), last)
+            out[i] = with_content(out[i], (*out[i].content[:-1], marked))
+            room -= 1
+    return out
+
+
+limit_cache_marks = Pass("limit_cache_marks", _limit_cache_marks)

@@ -1,0 +1,153 @@
+"""Media as a provider takes them: what the bytes are, and in which form they may go.
+
+The magic bytes decide the type, not what was declared (Anthropic compares the two). Nothing is ever
+fetched here: where an API takes no address, the caller's `fetch` is asked, or the block is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from llmneutral.convert.job import Job
+
+ALIASES = {
+    "image/jpg": "image/jpeg",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "application/x-pdf": "application/pdf",
+}
+ENDINGS = {
+    "application/pdf": "pdf", "text/plain": "txt", "text/csv": "csv", "text/html": "html", "text/markdown": "md",
+    "application/msword": "doc", "application/vnd.ms-excel": "xls",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+}  # fmt: skip
+IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
+class Medium(msgspec.Struct, frozen=True):
+    """What a media block is, ready to be written: exactly one of data, url and file_id is set."""
+
+    media_type: str | None
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+
+    @property
+    def data_url(self) -> str:
+        """The data as a data URL, or the address."""
+        return self.url if self.data is None and self.url else f"data:{self.media_type};base64,{self.data}"
+
+    def to_bytes(self) -> bytes:
+        """Returns the decoded data."""
+        return base64.b64decode(self.data or "")
+
+
+def sniffed(data: str) -> str | None:
+    """Returns the media type that the first bytes of base64 data show, or None."""
+    try:
+        head = base64.b64decode(data[:32], validate=False)
+    except (binascii.Error, ValueError):
+        return None
+    for magic, media_type in _MAGIC:
+        if head.startswith(magic):
+            return media_type
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
+    if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0:
+        return "audio/mpeg"
+    return None
+
+
+def canonical_type(media_type: str | None) -> str | None:
+    """Returns a media type in its usual spelling, without parameters."""
+    if not media_type:
+        return None
+    plain = media_type.partition(";")[0].strip().lower()
+    return ALIASES.get(plain, plain)
+
+
+def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[str] | None = None) -> Medium | None:
+    """Says what a media block is for this target; None: write `as_note(block)` as text instead (`unsupported_media`).
+
+    Args:
+        block: An image, audio or document content.
+        job: The conversion.
+        family: image, audio or document: for the error texts.
+        url: Whether the API takes addresses of this kind.
+        types: Accepted media types; None: any.
+
+    Raises:
+        ConversionError: If the block has no data, an address the API does not take and nobody fetches, or a
+            type it does not take.
+    """
+    data, declared = block.data, canonical_type(block.media_type)
+    if data is None and block.file_id is not None:
+        return Medium(declared, file_id=block.file_id)
+    if data is None and block.url is not None:
+        if url and (job.settings.get("fetch") is None or block.url.startswith("http")) and job.facts.image_url is not False:
+            return Medium(declared, url=block.url)
+        data, declared = _fetched(block, job, family)
+    if data is None:
+        job.refuse(f"this {family} has neither data nor an address", block, rule="media")
+    real = sniffed(data)
+    if real is not None and real != declared:
+        if declared is not None:
+            job.note("coerced", f"the {family} is declared as {declared}, but its bytes are {real}", block)
+        declared = real
+    if types is not None and declared not in types:
+        if job.setting("unsupported_media") == "text":
+            job.note("rewritten", f"{declared or 'this data'} is no {family} that {job.target.api} takes; a note stands for it", block)
+            return None
+        listed = ", ".join(sorted(types))
+        job.refuse(f"{declared or 'unknown data'} is no {family} that {job.target.api} takes: {listed}", block, rule="media")
+    return Medium(declared, data=data)
+
+
+def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
+    fetch = job.settings.get("fetch")
+    if fetch is None:
+        job.refuse(
+            f"{job.target.api} takes no address of a {family}: {block.url}; give its bytes, or fetch=", block, rule="media"
+        )
+    try:
+        raw, media_type = fetch(block.url)
+    except LookupError:
+        job.refuse(f"fetch knows nothing of the {family} at {block.url}", block, rule="media")
+    data = base64.b64encode(raw).decode()
+    guessed = canonical_type(media_type) or sniffed(data) or _by_ending(block.url)
+    return data, guessed
+
+
+def _by_ending(url: str) -> str | None:
+    import mimetypes
+
+    return canonical_type(mimetypes.guess_type(url.partition("?")[0].partition("#")[0])[0])
+
+
+def file_name(name: str | None, media_type: str | None) -> str:
+    """Returns the name of a document, made from its type where it has none."""
+    return name or f"document.{ENDINGS.get(media_type or '', 'pdf')}"
+
+
+def as_note(block: Any) -> str:
+    """Returns the text that stands for media an API does not take."""
+    return f"[{block.media_type or block.to_text().strip('[]')} not sent]"
+
+
+_MAGIC = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"fLaC", "audio/flac"),
+    (b"OggS", "audio/ogg"),
+)

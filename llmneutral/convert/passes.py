@@ -1,0 +1,492 @@
+"""Rewrites of the messages that several APIs need. Each is one small function; `../spec` order.
+
+The texts below are the only ones a conversion ever adds (beside those of `pairing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.ir.contents import (
+    ActionCallMessageContent,
+    ActionResultMessageContent,
+    AudioMessageContent,
+    DocumentMessageContent,
+    GenericMessageContent,
+    ImageMessageContent,
+    InvalidActionCallMessageContent,
+    TextMessageContent,
+    ThinkingMessageContent,
+)
+from llmneutral.ir.messages import Message
+
+EMPTY_ANSWER, EMPTY_MESSAGE, NO_OUTPUT, LEADING_USER, CONTINUE = (
+    "(empty)", "(empty message)", "(no output)", "(empty)", "Continue.",
+)  # fmt: skip
+MEDIA = (ImageMessageContent, AudioMessageContent, DocumentMessageContent)
+Text = TextMessageContent
+Result = ActionResultMessageContent
+
+
+def filler(text: str, why: str, job: Job, *blocks: Any) -> TextMessageContent:
+    """Returns a text that the caller never wrote, and says so."""
+    new = Text(text)
+    job.note("added", why, *blocks, new=new)
+    return new
+
+
+def with_content(message: Message, content: Any) -> Message:
+    """Returns a message with other blocks."""
+    return msgspec.structs.replace(message, content=tuple(content))
+
+
+def results_only(message: Message) -> bool:
+    """Whether a message is nothing but results of tools: OpenAI's role `tool`."""
+    return message.role == "user" and bool(message.content) and all(type(c) is Result for c in message.content)
+
+
+def is_blank(content: Any) -> bool:
+    """Whether a block is text with nothing to see in it, and nothing sealed to it."""
+    return type(content) is Text and not content.text.strip() and not content.thought_signature
+
+
+# --- system -------------------------------------------------------------------------------------
+
+
+def leading_system(messages: Messages) -> int:
+    """Returns how many messages at the start are instructions."""
+    return next((i for i, message in enumerate(messages) if not message.is_system()), len(messages))
+
+
+def _lift_system(messages: Messages, job: Job) -> Messages:
+    """Instructions after the start: hoisted, in place as role system, or as text of the user."""
+    start = leading_system(messages)
+    late = [i for i in range(start, len(messages)) if messages[i].is_system()]
+    if not late:
+        return messages
+    if job.setting("late_system") == "hoist":
+        for i in late:
+            job.note("moved", "late instructions are hoisted to the start, as late_system='hoist' says", *messages[i].content)
+        head = messages[:start] + [messages[i] for i in late]
+        return head + [m for m in messages[start:] if not m.is_system()]
+    out = messages[:start]
+    for message in messages[start:]:
+        if message.is_system() and not (job.facts.mid_conversation_system and out and out[-1].role == "user"):
+            message = _as_user(message, job)
+        out.append(message)
+    return out
+
+
+def _as_user(message: Message, job: Job) -> Message:
+    content = []
+    for block in message.content:
+        if type(block) is Text:
+            new = msgspec.structs.replace(block, text=f"<system>\n{block.text}\n</system>")
+            why = "an instruction in mid-conversation stands in a turn of the user: hoisting would change the prefix"
+            job.note("rewritten", why, block, new=new)
+            block = new
+        content.append(block)
+    return Message("user", tuple(content))
+
+
+def _merge_system(messages: Messages, job: Job) -> Messages:
+    """All instructions in one first message, for chat templates that take no other."""
+    system = [m for m in messages if m.is_system()]
+    if not job.facts.system_first_only or (len(system) <= 1 and (not system or messages[0] is system[0])):
+        return messages
+    for message in system[1:] if messages[0] is system[0] else system:
+        job.note("merged", "this server takes one system message, first", *message.content)
+    blocks = [block for message in system for block in message.content]
+    joined = Text("\n\n".join([block.to_text() for block in blocks]))
+    job.note.became(joined, *blocks)
+    return [Message("system", (joined,)), *[m for m in messages if not m.is_system()]]
+
+
+# --- roles --------------------------------------------------------------------------------------
+
+
+def _merge_same_role(messages: Messages, job: Job) -> Messages:
+    """Neighbours of one role become one message of separate blocks.
+
+    Results of one turn's calls are one group in any spelling, so putting them together is no change.
+    """
+    if not any([a.role == b.role and a.role not in _SYSTEM for a, b in zip(messages, messages[1:], strict=False)]):
+        return messages
+    out: Messages = []
+    for message in messages:
+        last = out[-1] if out else None
+        if last is None or last.role != message.role or message.is_system():
+            out.append(message)
+            continue
+        if not (results_only(last) and results_only(message)):
+            job.note("merged", "neighbours of one role are one turn here", *message.content)
+        out[-1] = Message(message.role, last.content + message.content, last.name)
+    return out
+
+
+def _lead_with_user(messages: Messages, job: Job) -> Messages:
+    """The first turn is the user's."""
+    start = leading_system(messages)
+    if start == len(messages):
+        return [*messages, Message("user", (filler(EMPTY_MESSAGE, "there are only instructions; a turn of the user is needed", job),))]
+    if messages[start].role == "user":
+        return messages
+    new = filler(LEADING_USER, "the first turn has to be the user's", job)
+    return [*messages[:start], Message("user", (new,)), *messages[start:]]
+
+
+def paused(message: Message) -> bool:
+    """Whether a turn of the assistant waits to be continued: its last block is the provider's own tool."""
+    return bool(message.content) and type(message.content[-1]) is GenericMessageContent
+
+
+def _last_turn(messages: Messages, job: Job) -> Messages:
+    """A trailing turn of the assistant: sent as a prefill where that is accepted, else `Continue.` is appended."""
+    if not messages or messages[-1].role != "assistant" or job.open_calls or paused(messages[-1]):
+        return messages
+    last = messages[-1]
+    if job.facts.prefill is False:
+        new = filler(CONTINUE, "this model takes no unfinished answer as the last turn", job)
+        return [*messages, Message("user", (new,))]
+    block = last.content[-1] if last.content else None
+    if type(block) is not Text or block.text == (stripped := block.text.rstrip()):
+        return messages
+    if stripped:
+        new = msgspec.structs.replace(block, text=stripped)
+        job.note("rewritten", "an unfinished answer must not end in white space", block, new=new)
+        return [*messages[:-1], with_content(last, (*last.content[:-1], new))]
+    job.note("dropped", "an unfinished answer must not end in white space", block)
+    rest = last.content[:-1]
+    return [*messages[:-1], with_content(last, rest)] if rest else messages[:-1]
+
+
+# --- blanks -------------------------------------------------------------------------------------
+
+
+def _drop_blank_text(messages: Messages, job: Job) -> Messages:
+    """Blank text blocks go, in messages and results; a mark on one moves to the block before it."""
+    if not any([is_blank(c) or (type(c) is Result and c.parts) for m in messages for c in m.content]):
+        return messages
+    out = []
+    for message in messages:
+        content = without_blank(message.content, job)
+        content = tuple([_result_without_blank(c, job) if type(c) is Result and c.parts else c for c in content])
+        if message.is_system() and not content:
+            continue
+        same = len(content) == len(message.content) and all(a is b for a, b in zip(content, message.content, strict=True))
+        out.append(message if same else with_content(message, content))
+    return out
+
+
+def without_blank(content: tuple[Any, ...], job: Job) -> tuple[Any, ...]:
+    """Returns blocks without the blank texts among them; each is noted."""
+    if not any(map(is_blank, content)):
+        return content
+    kept: list[Any] = []
+    for block in content:
+        if not is_blank(block):
+            kept.append(block)
+            continue
+        job.note("dropped", "blank text is refused here", block)
+        if block.cache:
+            move_mark(kept, block, job)
+    return tuple(kept)
+
+
+def move_mark(kept: list[Any], block: Any, job: Job) -> None:
+    """Moves a cache mark to the nearest earlier block that can carry one, else drops it."""
+    for place in range(len(kept) - 1, -1, -1):
+        if type(kept[place]) is not ThinkingMessageContent:
+            old = kept[place]
+            kept[place] = job.note.became(msgspec.structs.replace(old, cache=old.cache or block.cache), old)
+            job.note("moved", "the cache mark of a block that cannot carry one stands on the block before it", block)
+            return
+    job.note("dropped", "the cache mark is on a block that cannot carry one, and none stands before it", block)
+
+
+def _result_without_blank(result: Result, job: Job) -> Result:
+    parts = result.parts or ()
+    kept = tuple([part for part in parts if not is_blank(part)])
+    if len(kept) == len(parts):
+        return result
+    new = msgspec.structs.replace(result, parts=kept)
+    job.note("rewritten", "blank text is refused here, also inside a result", result, new=new)
+    return new
+
+
+def _fill_empty(messages: Messages, job: Job) -> Messages:
+    """A message that would be empty gets one constant text."""
+    if all([message.content for message in messages]):
+        return messages
+    return [message if message.content else _filled(message, job) for message in messages]
+
+
+def _filled(message: Message, job: Job) -> Message:
+    text = EMPTY_ANSWER if message.role == "assistant" else EMPTY_MESSAGE
+    return with_content(message, (filler(text, f"an empty turn ({message.role}) is refused here", job),))
+
+
+# --- surrogates ---------------------------------------------------------------------------------
+
+
+def scrubbed(text: str) -> str:
+    """Returns a text without unpaired surrogates; a pair written as two units becomes its character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text cannot be written as UTF-8."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def scrub_value(value: Any) -> Any:
+    """Returns plain data with every text scrubbed; the same object if nothing had to be."""
+    if isinstance(value, str):
+        return scrubbed(value) if has_surrogates(value) else value
+    if isinstance(value, dict):
+        new: Any = {scrub_value(k): scrub_value(v) for k, v in value.items()}
+        return new if any(a is not b for a, b in zip(_flat(new), _flat(value), strict=True)) else value
+    if isinstance(value, list | tuple):
+        new = type(value)([scrub_value(entry) for entry in value])
+        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+    if isinstance(value, msgspec.Struct):
+        changed = {f: v for f in value.__struct_fields__ if (v := scrub_value(getattr(value, f))) is not getattr(value, f)}
+        return msgspec.structs.replace(value, **changed) if changed else value
+    return value
+
+
+def _flat(value: dict[Any, Any]) -> list[Any]:
+    return [part for pair in value.items() for part in pair]
+
+
+def _has_surrogates(content: Any) -> bool:
+    if type(content) is Text and not content.citations and content.native is None:
+        return has_surrogates(content.text)
+    if type(content) is ImageMessageContent:
+        return False  # base64 and addresses: ASCII, and long
+    return scrub_value(content) is not content
+
+
+def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
+    """Unpaired surrogates cannot be written as UTF-8 (RFC 3629): they become U+FFFD, everywhere."""
+    found = {id(c) for m in messages for c in m.content if _has_surrogates(c)}
+    tools = tuple([scrub_value(tool) for tool in job.tools])
+    if any(a is not b for a, b in zip(tools, job.tools, strict=True)):
+        names = [a.native_name for a, b in zip(tools, job.tools, strict=True) if a is not b]
+        job.note("coerced", f"unpaired surrogates in the tools {', '.join(names)} became U+FFFD")
+        job.tools = tools
+    if not found:
+        return messages
+    out = []
+    for message in messages:
+        content = list(message.content)
+        for place, block in enumerate(content):
+            if id(block) in found:
+                content[place] = scrub_value(block)
+                job.note("coerced", "unpaired surrogates became U+FFFD", block, new=content[place])
+        out.append(with_content(message, content))
+    return out
+
+
+# --- media --------------------------------------------------------------------------------------
+
+
+def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tuple[type, ...]) -> Pass:
+    """A pass that moves media to where an API takes them: a turn of the user.
+
+    Args:
+        name: The step's name.
+        leaves_assistant: Kinds that may not stand in a turn of the assistant.
+        leaves_results: Kinds that may not stand in a result.
+    """
+
+    def run(messages: Messages, job: Job) -> Messages:
+        out: Messages = []
+        waiting: list[Any] = []
+        for message in messages:
+            if waiting and not results_only(message) and message.role != "assistant":
+                out.append(Message("user", tuple(waiting)))
+                waiting = []
+            out.append(_without_media(message, leaves_assistant, leaves_results, waiting, job))
+        if waiting:
+            out.append(Message("user", tuple(waiting)))
+        return [m for m in out if m.content or m.role != "user"] if len(out) != len(messages) else _same(out, messages)
+
+    return Pass(name, run, frozenset({*leaves_assistant, Result}))
+
+
+def _same(new: Messages, old: Messages) -> Messages:
+    return old if all(a is b for a, b in zip(new, old, strict=True)) else new
+
+
+def _without_media(
+    message: Message, assistant: tuple[type, ...], results: tuple[type, ...], waiting: list[Any], job: Job
+) -> Message:
+    content: list[Any] = []
+    for block in message.content:
+        if message.role == "assistant" and type(block) in assistant and not getattr(block, "id", None):
+            label = "Image" if type(block) is ImageMessageContent else "Attachment"
+            job.note("moved", f"a turn of the assistant cannot hold {label.lower()}s here; the user shows it", block)
+            waiting += [Text(f"{label} from the previous answer:"), block]
+        elif type(block) is Result and block.parts and any(type(part) in results for part in block.parts):
+            content.append(_result_without_media(block, results, waiting, job))
+        else:
+            content.append(block)
+    return message if all(a is b for a, b in zip(content, message.content, strict=False)) and len(content) == len(
+        message.content
+    ) else with_content(message, content)
+
+
+def _result_without_media(result: Result, kinds: tuple[type, ...], waiting: list[Any], job: Job) -> Result:
+    parts = result.parts or ()
+    new = msgspec.structs.replace(result, parts=tuple([part for part in parts if type(part) not in kinds]))
+    job.note("moved", "a result holds only text here; its pictures stand in a message of the user", result, new=new)
+    for part in parts:
+        if type(part) in kinds:
+            label = "Image" if type(part) is ImageMessageContent else "Attachment"
+            waiting += [Text(f"{label} from tool call {result.tag}:"), job.note.became(part, result)]
+    return new
+
+
+def _keep_screenshots(messages: Messages, job: Job) -> Messages:
+    """Of the results with pictures, only the newest keep them (off unless `keep_screenshots` is set)."""
+    keep = job.setting("keep_screenshots")
+    if keep is None:
+        return messages
+    with_images = [c for m in messages for c in m.content if type(c) is Result and _pictures(c)]
+    old = {id(c) for c in with_images[: len(with_images) - keep]}
+    if not old:
+        return messages
+    out, edited = [], False
+    for message in messages:
+        content: list[Any] = []
+        for block in message.content:
+            if id(block) in old:
+                content.append(_without_pictures(block, job))
+                edited = True
+            elif edited and job.facts.reasoning_prefix_bound and type(block) is ThinkingMessageContent:
+                job.note("dropped", "an earlier picture was removed, and this reasoning is bound to what stood before it", block)
+            else:
+                content.append(block)
+        out.append(with_content(message, content) if len(content) != len(message.content) or edited else message)
+    return out
+
+
+def _pictures(result: Result) -> bool:
+    return any(type(part) is ImageMessageContent for part in result.parts or ())
+
+
+def _without_pictures(result: Result, job: Job) -> Result:
+    parts: list[Any] = [Text("[image removed]") if type(p) is ImageMessageContent else p for p in result.parts or ()]
+    new = msgspec.structs.replace(result, parts=tuple(parts))
+    for part in result.parts or ():
+        if type(part) is ImageMessageContent:
+            job.note("dropped", "an old picture is left out, as keep_screenshots says", result)
+    return job.note.became(new, result)  # type: ignore[no-any-return]
+
+
+# --- the passes ---------------------------------------------------------------------------------
+
+_SYSTEM = ("system", "developer")
+scrub_surrogates = Pass("scrub_surrogates", _scrub_surrogates)
+lift_system = Pass("lift_system", _lift_system)
+merge_system = Pass("merge_system", _merge_system)
+drop_blank_text = Pass("drop_blank_text", _drop_blank_text)
+merge_same_role = Pass("merge_same_role", _merge_same_role)
+lead_with_user = Pass("lead_with_user", _lead_with_user)
+last_turn = Pass("last_turn", _last_turn)
+keep_screenshots = Pass("keep_screenshots", _keep_screenshots, frozenset({Result}))
+fill_empty = Pass("fill_empty", _fill_empty)
+
+
+def drop_generic_of_others(origin_api: str) -> Pass:
+    """A pass that drops blocks which only another API knows."""
+
+    def run(messages: Messages, job: Job) -> Messages:
+        def foreign(block: Any) -> bool:
+            origin = block.origin
+            return type(block) is GenericMessageContent and origin is not None and origin.api not in (None, origin_api)
+
+        if not any([foreign(c) for m in messages for c in m.content if type(c) is GenericMessageContent]):
+            return messages
+        out = []
+        for message in messages:
+            gone = [c for c in message.content if type(c) is GenericMessageContent and foreign(c)]
+            for block in gone:
+                job.note("dropped", f"only {block.origin.api} knows the block {block.to_text()}", block)  # type: ignore[union-attr]
+            kept = tuple([c for c in message.content if c not in gone]) if gone else message.content
+            out.append(with_content(message, kept) if gone else message)
+        return out
+
+    return Pass("drop_generic_of_others", run, frozenset({GenericMessageContent}))
+
+
+Keeps = Callable[[ThinkingMessageContent, Message, Job], str | None]
+
+
+def replay_reasoning(keeps: Keeps) -> Pass:
+    """A pass that keeps or drops reasoning in history.
+
+    Args:
+        keeps: `(block, message, job)` → None to keep the block, or why it is dropped.
+    """
+
+    def run(messages: Messages, job: Job) -> Messages:
+        as_text = job.setting("foreign_reasoning") == "text"
+        out, changed = [], False
+        for message in messages:
+            content: list[Any] = []
+            for block in message.content:
+                why = keeps(block, message, job) if type(block) is ThinkingMessageContent else None
+                if why is None:
+                    content.append(block)
+                    continue
+                changed = True
+                if as_text and type(block) is ThinkingMessageContent and block.text.strip():
+                    new = Text(block.text)
+                    job.note("rewritten", f"{why}; it stands as text", block, new=new)
+                    content.append(new)
+                else:
+                    job.note("dropped", why, block)
+            out.append(message if len(content) == len(message.content) and not changed else with_content(message, content))
+        return out if changed else messages
+
+    return Pass("origin_of_reasoning", run, frozenset({ThinkingMessageContent}))
+
+
+def same_origin(block: Any, job: Job) -> bool | None:
+    """Whether a block was made by the target's model at its endpoint; None where that is unknown.
+
+    The fact `same_model_as_history` decides if it is set; the fact `reads_reasoning_from` names further
+    models that count as the same.
+    """
+    told = job.facts.same_model_as_history
+    if told is not None:
+        return told
+    origin = block.origin
+    if origin is None or (origin.api is None and origin.model is None):
+        return None
+    if origin.api is not None and origin.api != job.target.api:
+        return False
+    if origin.host is not None and job.target.host is not None and origin.host != job.target.host:
+        return False
+    if origin.model is None or job.target.model is None:
+        return None if origin.api is None else True
+    from llmneutral.profiles import matches_model, normalize_model
+
+    theirs, ours = normalize_model(origin.model), normalize_model(job.target.model)
+    return theirs == ours or any(matches_model(pattern, theirs) for pattern in job.facts.reads_reasoning_from)
+
+
+INVALID = InvalidActionCallMessageContent
+CALL = ActionCallMessageContent

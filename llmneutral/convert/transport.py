@@ -1,0 +1,216 @@
+"""A transport is a value: passes, tables and small functions; no subclass.
+
+It translates and does nothing else: clients, keys, retries, streams and caching of answers are the
+drivers' (`llmneutral.drivers`). The four methods `convert_messages`, `convert_tools`, `build_kwargs`
+and `normalize_response` are those of Hermes' `ProviderTransport`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from llmneutral.convert.job import Job, Messages, Pass, Target
+from llmneutral.convert.names import IdRule, NameRule, ToolNames
+from llmneutral.convert.params import Param
+from llmneutral.convert.report import Change, Ref
+from llmneutral.convert.settings import canonical_settings
+from llmneutral.convert.stream import Reader, StreamNormalizer
+from llmneutral.convert.trace import Trace, apart
+from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.messages import Message
+from llmneutral.ir.responses import FinishReason, NormalizedResponse, Usage
+from llmneutral.ir.stack import PromptStack
+from llmneutral.ir.tools import ToolDefinition, definitions
+from llmneutral.profiles import profile
+
+BlockWriter = Callable[[Any, Job], Any]
+Wire = Callable[[JSONObject, Trace | None], JSONObject]
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """A request for one API, and everything that was changed to make it.
+
+    Attributes:
+        api: API mode.
+        payload: Exactly what the official SDK is sent as the request body (the keyword arguments of the call).
+        changes: Everything that is not a one-to-one rendering.
+        names: Native tool names of this request and what they stand for.
+        headers: Request headers the payload needs.
+        open_calls: Ids of calls at the end that still wait for their results; a driver refuses to send them.
+        endpoint: HTTP method and path.
+        trace: JSON pointer into `to_json()` → addresses of blocks; None unless asked for.
+        target: Where it goes.
+        answer: How the answer to an output schema is read (see `llmneutral.structured`), or None.
+    """
+
+    api: str
+    payload: JSONObject
+    changes: tuple[Change, ...]
+    names: ToolNames
+    headers: dict[str, str]
+    open_calls: tuple[str, ...]
+    endpoint: tuple[str, str]
+    trace: dict[str, tuple[Ref, ...]] | None
+    target: Target
+    wire: Wire
+    answer: Any = None
+
+    def to_json(self) -> JSONObject:
+        """Returns the payload as plain JSON data: bytes as base64, the REST spelling, `extra_body` merged in."""
+        return self.wire(self.payload, None)
+
+    def __repr__(self) -> str:
+        """Shows counts, not contents."""
+        return f"Conversion({self.api}, {len(self.changes)} changes, {' '.join(self.endpoint)})"
+
+
+def plain_wire(payload: JSONObject, trace: Trace | None) -> JSONObject:
+    """The wire form of an API whose SDK takes the JSON body itself: `extra_body` is merged in, last."""
+    extra = payload.get("extra_body")
+    if extra is None:
+        return payload
+    merged = {key: value for key, value in payload.items() if key != "extra_body"}
+    if trace is not None:
+        for key in merged:
+            trace.alias_key(payload, key, merged, key)
+    return merged | extra
+
+
+class Transport(msgspec.Struct, frozen=True, kw_only=True):
+    """How one API mode is spoken.
+
+    Attributes:
+        api_mode: The name it is registered under.
+        doc: Where the provider documents the API.
+        passes: Rewrites of the messages, in order.
+        blocks: One function per kind of block: content → JSON; total.
+        tool: Tool definition, native name → JSON.
+        params: Neutral settings → payload keys.
+        frame: Messages after the passes → payload.
+        names: What a native tool name may be.
+        ids: What the id of a call may be.
+        endpoint: HTTP method and path of a target.
+        read_request: A request body → PromptStack.
+        read: A whole answer → calls on a Reader.
+        chunk: One chunk of a stream → calls on a Reader.
+        finish: The provider's finish reasons.
+        usage: The provider's usage object → Usage.
+        wire: Payload → plain JSON in the REST spelling.
+        settle: The finish reason in the end, where the table is not enough.
+    """
+
+    api_mode: str
+    doc: str
+    passes: tuple[Pass, ...]
+    blocks: Mapping[type, BlockWriter]
+    tool: Callable[[ToolDefinition, str, Job], JSONObject]
+    params: Mapping[str, Param]
+    frame: Callable[[Messages, Job], JSONObject]
+    names: NameRule
+    ids: IdRule
+    endpoint: Callable[[Target], tuple[str, str]]
+    read_request: Callable[[JSONObject], PromptStack]
+    read: Callable[[Any, Reader], None]
+    chunk: Callable[[Any, Reader], None]
+    finish: Mapping[str, FinishReason]
+    usage: Callable[[JSONObject], Usage]
+    wire: Wire = plain_wire
+    settle: Callable[[Reader, FinishReason | None], FinishReason | None] | None = None
+
+    def convert(
+        self,
+        messages: Sequence[Message],
+        target: Target,
+        *,
+        tools: Iterable[Any] = (),
+        trace: bool = False,
+    ) -> Conversion:
+        """Turns messages and tools into a request.
+
+        Raises:
+            ConversionError: If they cannot be sent to this API, naming message, block, rule and API.
+        """
+        job = self._run(messages, target, tools, trace)
+        job.note.step = "frame"
+        payload = self.frame(job.messages, job)
+        if (extra := target.settings.get("extra_body")) is not None:
+            payload["extra_body"] = extra
+        job.check_strict()
+        pointers = None
+        if job.trace is not None:
+            pointers = job.trace.pointers(self.wire(payload, job.trace))
+        return Conversion(
+            self.api_mode,
+            payload,
+            tuple(job.note.changes),
+            job.names,
+            job.headers,
+            job.open_calls,
+            self.endpoint(target),
+            pointers,
+            target,
+            self.wire,
+        )
+
+    def _run(self, messages: Sequence[Message], target: Target, tools: Iterable[Any], trace: bool) -> Job:
+        """Runs the passes; the job that comes back holds the messages to be framed."""
+        given = apart(messages)
+        job = Job(self, given, definitions(tools), target, trace)
+        job.note.step = "tool_names"
+        job.tools, job.names = self.names.table(job)
+        kinds = {type(content) for message in given for content in message.content}
+        for step in self.passes:
+            if step.when is None or not step.when.isdisjoint(kinds):
+                job.note.step = step.name
+                job.messages = step.run(job.messages, job)
+        return job
+
+    def convert_messages(self, messages: Iterable[Any], **settings: Any) -> Any:
+        """Returns the messages part of a request; `messages` in OpenAI's format or neutral."""
+        payload = self.build_kwargs(settings.pop("model", None), messages, **settings)
+        return {key: payload[key] for key in ("system", "instructions", "messages", "input", "contents") if key in payload}
+
+    def convert_tools(self, tools: Iterable[Any]) -> list[JSONObject]:
+        """Returns the tools in this API's form."""
+        job = self._run([], Target(self.api_mode, profile(self.api_mode)), tools, False)
+        return written_tools(job)
+
+    def build_kwargs(self, model: str | None, messages: Iterable[Any], tools: Any = None, **params: Any) -> JSONObject:
+        """Returns the complete keyword arguments of the SDK's call."""
+        from llmneutral.ir.wire import from_openai
+
+        target = Target(
+            self.api_mode, profile(self.api_mode, model=model), model=model, settings=canonical_settings(params)
+        )
+        return self.convert(from_openai(messages), target, tools=tools or ()).payload
+
+    def normalize_response(self, response: Any, *, names: Any = None, host: str | None = None) -> NormalizedResponse:
+        """Reads a whole answer (the body as a dict)."""
+        normalizer = self.stream(names=names, host=host)
+        normalizer.whole(response)
+        normalizer.close()
+        return normalizer.response
+
+    def stream(self, *, names: Any = None, host: str | None = None) -> StreamNormalizer:
+        """Returns a normaliser for one stream: feed it chunks, close it, take its response."""
+        return StreamNormalizer(
+            self.api_mode,
+            chunk=self.chunk,
+            read=self.read,
+            finish=self.finish,
+            usage=self.usage,
+            settle=self.settle,
+            names=names,
+            host=host,
+        )
+
+
+def written_tools(job: Job) -> list[JSONObject]:
+    """Returns the tools of a job in its API's form, each by its native name."""
+    before, job.note.step = job.note.step, "tools"
+    written = [job.transport.tool(tool, job.names.native(tool.name, tool.path), job) for tool in job.tools]
+    job.note.step = before
+    return written
