@@ -23,6 +23,9 @@ def _contract(name: str) -> dict[str, list[str]]:
     return found
 
 
+MODULES = {module_name(file) for file in source_files()}
+
+
 def _imports(file: Path) -> Iterator[tuple[ast.AST, str]]:
     """Every module a file imports, anywhere in it, with relative names made absolute."""
     package = module_name(file).split(".")
@@ -31,8 +34,11 @@ def _imports(file: Path) -> Iterator[tuple[ast.AST, str]]:
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            yield node, ".".join([*base, *filter(None, [node.module])])
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield node, inner if inner in MODULES else base
 
 
 def test_every_contract_holds() -> None:
