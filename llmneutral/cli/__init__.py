@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from llmneutral.cli import local
+from llmneutral.cli import demo, local
 from llmneutral.errors import LLMNeutralError
 
 
@@ -34,6 +34,7 @@ def parser() -> Parser:
     root.add_argument("--version", action="version", version=f"llmneutral {_version()}")
     root.set_defaults(run=None)
     commands = root.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    demo.add_parser(commands)
     local.add_parser(commands)
     return root
 
