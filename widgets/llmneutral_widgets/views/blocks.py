@@ -1,0 +1,184 @@
+"""One block of a message: its kind, its first words, and all of it. Blocks are plain JSON data, as in a saved stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from llmneutral_widgets.views import markdown
+from llmneutral_widgets.views.jsonlines import compact, pretty
+from llmneutral_widgets.views.page import Html, Room, badge, fold, join, line, size, tag
+from llmneutral_widgets.views.pictures import Album, picture_type
+from llmneutral_widgets.views.pictures import decoded as decoded_picture
+
+Block = Mapping[str, Any]
+
+_SHOWN_FIELDS = frozenset(
+    "type text citations data media_type url input arguments raw output parts value cache transcript".split()
+)
+_ONE_LINE = 100
+_SEALS = ("signature", "encrypted_content", "thought_signature")
+
+
+def kind_of(block: Block) -> str:
+    """Returns the kind of a block; one that has none is generic."""
+    return str(block.get("type") or "generic")
+
+
+def first_words(block: Block, most: int = 60) -> str:
+    """Returns what a block says, in one line."""
+    kind = kind_of(block)
+    if kind in ("tool_call", "invalid_tool_call"):
+        given = block.get("raw") or "" if kind == "invalid_tool_call" else compact(block.get("input", {}), most * 2)
+        return line(f"{tool_name(block)} {given}", most)
+    if kind == "tool_result":
+        return line(result_text(block), most)
+    if kind in ("image", "audio", "document"):
+        return line(media_words(block), most)
+    if kind == "generic":
+        return line(compact(block.get("value", {}), most * 2), most)
+    if kind == "thinking" and not block.get("text"):
+        return "redacted" if block.get("data") else "not shown by the provider"
+    return line(str(block.get("text") or ""), most)
+
+
+def tool_name(block: Block) -> str:
+    """Returns the name of a call's tool, with the activity where it has several."""
+    return ".".join(str(part) for part in (block.get("name"), block.get("path")) if part)
+
+
+def result_text(block: Block) -> str:
+    """Returns what a tool gave back, as text."""
+    parts = block.get("parts")
+    if isinstance(parts, Sequence) and not isinstance(parts, str):
+        return " ".join(first_words(part, 400) for part in parts if isinstance(part, Mapping))
+    output = block.get("output")
+    return output if isinstance(output, str) else "" if output is None else compact(output)
+
+
+def media_words(block: Block) -> str:
+    """Returns what a picture, sound or document is: name, type, size or address."""
+    data = block.get("data")
+    octets = size(len(data) * 3 // 4) if isinstance(data, str) else None
+    where = block.get("url") or block.get("file_id") or (block.get("id") if kind_of(block) == "audio" else None)
+    said = [block.get("name") or block.get("title"), block.get("media_type"), octets, where, block.get("transcript")]
+    return ", ".join([str(part) for part in said if part]) or kind_of(block)
+
+
+def prose(source: str, room: Room) -> Html:
+    """Returns a text of a message as a reader wants it, in the direction it is written in."""
+    shown, missing = room.take(source)
+    more = [tag("p", tag("small", f"{missing:,} more characters are not shown here"))] if missing else []
+    return tag("div", markdown.html(shown), *more, class_="prose", dir="auto")
+
+
+def raw(source: str, room: Room, class_: str | None = None) -> Html:
+    """Returns a text exactly as it is."""
+    shown, missing = room.take(source)
+    return tag("pre", f"{shown}… ({missing:,} more)" if missing else shown, class_=class_)
+
+
+def content(block: Block, room: Room, album: Album) -> Html:
+    """Returns all of a block that is for reading."""
+    return _CONTENT.get(kind_of(block), _generic)(block, room, album)
+
+
+def facts(block: Block) -> Html:
+    """Returns what else is known of a block: ids, cache mark, origin, and that it is signed (never the signature)."""
+    said = [
+        f"{key} {compact(value, 80) if isinstance(value, (dict, list)) else line(str(value), 80)}"
+        for key, value in block.items()
+        if key not in _SHOWN_FIELDS and key not in (*_SEALS, "origin") and value not in (None, False, (), [], {})
+    ]
+    if block.get("cache"):
+        said.append("cache breakpoint" if block["cache"] is True else f"cache breakpoint {block['cache']}")
+    if name := origin(block):
+        said.append(f"made by {name}")
+    said += [f"{seal.replace('_', ' ')} present" for seal in _SEALS if block.get(seal)]
+    return tag("div", tag("small", " · ".join(said)), class_="facts") if said else Html()
+
+
+def origin(block: Block) -> str | None:
+    """Returns who made a block: `anthropic_messages/claude-sonnet-5-5`."""
+    told = block.get("origin")
+    if not isinstance(told, Mapping):
+        return None
+    return "/".join([str(told[key]) for key in ("api", "model") if told.get(key)]) or None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One function per kind
+
+
+def _text(block: Block, room: Room, album: Album) -> Html:
+    source = str(block.get("text") or "")
+    return join([prose(source, room), _citations(block.get("citations"))])
+
+
+def _citations(given: Any) -> Html:
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        return Html()
+    items = [tag("li", tag("small", compact(citation, 300))) for citation in given[:20]]
+    return fold(f"{len(given)} citations", tag("ol", *items))
+
+
+def _thinking(block: Block, room: Room, album: Album) -> Html:
+    source = str(block.get("text") or "")
+    return prose(source, room) if source else tag("p", tag("small", first_words(block)))
+
+
+def _call(block: Block, room: Room, album: Album) -> Html:
+    given = block.get("input", {})
+    short = compact(given, _ONE_LINE * 2)
+    shown = tag("code", f" {short}") if len(short) <= _ONE_LINE else raw(pretty(given), room)
+    return tag("div", tag("code", tool_name(block) or "?"), shown, class_="call")
+
+
+def _invalid_call(block: Block, room: Room, album: Album) -> Html:
+    note = join([badge("invalid", "bad"), " the arguments are no JSON object; this call is never run"])
+    given = raw(str(block.get("raw") or ""), room)
+    return tag("div", tag("code", tool_name(block) or "?"), " ", note, given, class_="call")
+
+
+def _result(block: Block, room: Room, album: Album) -> Html:
+    mark = [badge("error", "bad")] if block.get("is_error") else []
+    parts = block.get("parts")
+    if isinstance(parts, Sequence) and not isinstance(parts, str):
+        return tag("div", *mark, *[content(part, room, album) for part in parts if isinstance(part, Mapping)])
+    output = block.get("output")
+    short = result_text(block)
+    shown = short if isinstance(output, str) or len(short) <= _ONE_LINE else pretty(output)
+    return tag("div", *mark, raw(shown, room), class_="call")
+
+
+def _media(block: Block, room: Room, album: Album) -> Html:
+    data = block.get("data")
+    if isinstance(data, str) and picture_type(decoded_picture(data[:64])):
+        return tag("p", album.picture(data, block.get("media_type"), alt=str(block.get("name") or "picture")))
+    said = tag("p", tag("small", media_words(block)))
+    inner = [raw(str(block["text"]), room)] if block.get("text") else []
+    parts = [content(part, room, album) for part in block.get("parts") or () if isinstance(part, Mapping)]
+    return join([said, *inner, *parts])
+
+
+def _refusal(block: Block, room: Room, album: Album) -> Html:
+    category = f" ({block['category']})" if block.get("category") else ""
+    return tag("div", badge("refusal", "warn"), category, prose(str(block.get("text") or ""), room))
+
+
+def _generic(block: Block, room: Room, album: Album) -> Html:
+    return raw(pretty(block.get("value", block)), room)
+
+
+_CONTENT: dict[str, Callable[[Block, Room, Album], Html]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "image": _media,
+    "audio": _media,
+    "document": _media,
+    "tool_call": _call,
+    "invalid_tool_call": _invalid_call,
+    "tool_result": _result,
+    "refusal": _refusal,
+    "generic": _generic,
+}

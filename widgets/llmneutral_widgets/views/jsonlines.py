@@ -1,0 +1,74 @@
+"""JSON as lines to read: pretty, with long texts shortened, and each line with the place it stands at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+LONGEST = 400
+"""Characters of a text that are shown."""
+LONGEST_BASE64 = 40
+_DEEPEST = 40
+_BASE64 = re.compile(r"(?:data:[\w.+/;=-]{1,200},)?[A-Za-z0-9+/_-]{100,}={0,2}")
+
+
+class Line(NamedTuple):
+    """One line, and the JSON pointer of the innermost value it belongs to."""
+
+    at: str
+    text: str
+
+
+def json_lines(node: Any, at: str = "", pad: int = 0, name: str | None = None, comma: str = "") -> Iterator[Line]:
+    """Yields pretty JSON line by line.
+
+    Args:
+        node: Plain JSON data.
+        at: Its JSON pointer.
+        pad: Spaces before it.
+        name: Its key, if it stands in an object.
+        comma: What follows it.
+    """
+    lead = " " * pad + ("" if name is None else f"{json.dumps(name, ensure_ascii=False)}: ")
+    if not (isinstance(node, (dict, list)) and node) or pad > 2 * _DEEPEST:
+        yield Line(at, lead + scalar(node) + comma)
+        return
+    is_object = isinstance(node, dict)
+    yield Line(at, lead + ("{" if is_object else "["))
+    items: list[tuple[Any, Any]] = list(node.items() if isinstance(node, dict) else enumerate(node))
+    for n, (key, value) in enumerate(items, 1):
+        step = str(key).replace("~", "~0").replace("/", "~1")
+        more = "," if n < len(items) else ""
+        yield from json_lines(value, f"{at}/{step}", pad + 2, str(key) if is_object else None, more)
+    yield Line(at, " " * pad + ("}" if is_object else "]") + comma)
+
+
+def pretty(node: Any, most: int = 200) -> str:
+    """Returns pretty JSON, at most so many lines of it."""
+    lines = [line.text for line in json_lines(node)]
+    return "\n".join(lines if len(lines) <= most else [*lines[:most], f"… ({len(lines) - most:,} more lines)"])
+
+
+def compact(node: Any, most: int = LONGEST) -> str:
+    """Returns JSON on one line, shortened in the middle of it where it must be."""
+    written = _one_line(node)
+    return written if len(written) <= most else f"{written[:most]}… ({len(written) - most:,} more)"
+
+
+def _one_line(node: Any) -> str:
+    try:
+        return json.dumps(node, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(node)
+
+
+def scalar(node: Any) -> str:
+    """Returns what stands on one line; a long text ends with how much more there is."""
+    if not isinstance(node, str):
+        return compact(node)
+    most = LONGEST_BASE64 if _BASE64.fullmatch(node) else LONGEST
+    if len(node) <= most:
+        return json.dumps(node, ensure_ascii=False)
+    return f"{json.dumps(node[:most] + '…', ensure_ascii=False)} ({len(node) - most:,} more)"

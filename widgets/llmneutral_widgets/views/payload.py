@@ -1,0 +1,360 @@
+"""One conversation as several providers' payloads, side by side, aligned by meaning; static, with CSS for the light.
+
+Hovering a block or a run of JSON lights up its origin and all its renderings: `:has()` rules inside a table row, so
+that their number is that of the blocks of the fullest row, and not of the conversation. Opening a block pins it.
+Where style sheets are taken out, the labels `7.0` at both ends say the same in text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from llmneutral_widgets.views.aligned import element, escaped, layout, rows
+from llmneutral_widgets.views.blocks import content, facts, first_words, kind_of, tool_name
+from llmneutral_widgets.views.jsonlines import Line, json_lines
+from llmneutral_widgets.views.page import (
+    LEFT,
+    LIMIT,
+    RIGHT,
+    Html,
+    Room,
+    badge,
+    count,
+    doc_link,
+    fitted,
+    fold,
+    join,
+    page,
+    tag,
+    text,
+    verbatim,
+)
+from llmneutral_widgets.views.pictures import Album
+
+FIRST, MOST = 3, 60
+"""Rows that are always shown at the top, and rows that are shown at all."""
+_PLACES = 40
+"""Blocks of a row that light up; a row of more is too full to follow a light in it."""
+_LINES = 400
+_BLOCK_TEXT = 2_000
+_LIT = "background:color-mix(in srgb,var(--ln-accent) 20%,transparent);box-shadow:inset 3px 0 var(--ln-accent)"
+_LOSS = {"dropped": 0, "refused": 1, "merged": 2}
+
+Ref = tuple[int, int]
+Change = Mapping[str, Any]
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """One payload, as plain data.
+
+    Attributes:
+        api: The API mode.
+        payload: `Conversion.to_json()`; None where the conversion failed.
+        trace: `Conversion.trace`.
+        changes: `Conversion.changes`, each with step, kind, refs, why, doc.
+        endpoint: HTTP method and path.
+        checked: What the payload was held against ("openai 3.57 types"); None if it was not.
+        problems: What that found, each with path and message.
+        error: Why there is no payload: rule, message, refs.
+    """
+
+    api: str
+    payload: Mapping[str, Any] | None = None
+    trace: Mapping[str, Sequence[Sequence[int]]] = {}
+    changes: Sequence[Change] = ()
+    endpoint: Sequence[str] | None = None
+    checked: str | None = None
+    problems: Sequence[Mapping[str, Any]] = ()
+    error: Mapping[str, Any] | None = None
+
+
+def comparison(
+    messages: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
+    *,
+    settings: Mapping[str, Any] | None = None,
+    tools: Sequence[Any] = (),
+    output_schema: Any = None,
+) -> Html:
+    """Returns the comparison as one output.
+
+    Args:
+        messages: The source as plain data: role, and content blocks.
+        columns: The payloads.
+        settings: Neutral settings of the source.
+        tools: Definitions of its tools, in OpenAI's format.
+        output_schema: JSON Schema of the answer, or None.
+    """
+    source = (dict(settings or {}), [_tool_line(tool) for tool in tools], output_schema or {})
+    return fitted(lambda most: _comparison(_Comparison(messages, columns, most), source))
+
+
+def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
+    head = [tag("th", "neutral", scope="col", style=LEFT), *[_head(column) for column in view.columns]]
+    top = view.keys_row("settings", source[0], "settings")
+    body = view.message_rows()
+    below = [
+        view.keys_row("tools", source[1], "tools"),
+        view.keys_row("form of the answer", source[2], "form"),
+    ]
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", top, *body, *below), class_="side")
+    return page(tag("div", table, class_="wide"), sections=("blocks", "side"), rules=rules(view.most))
+
+
+def rules(places: int) -> str:
+    """Returns the light: inside one row, whatever shares the class `kN` lights up, hovered, focused, or held open."""
+    kinds = range(1, min(places, _PLACES) + 1)
+    return "".join([f".llmn tr:has(.k{n}:is(:hover,:focus-within,[open])) .k{n}{{{_LIT}}}" for n in kinds])
+
+
+class _Comparison:
+    """What the rows share: the layouts, the changes of each block, and the number of places of the fullest row."""
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]], columns: Sequence[Column], most: int) -> None:
+        self.block_text = min(_BLOCK_TEXT, most // 80)
+        self.lines = max(10, min(_LINES, most // 200 // max(1, len(columns))))
+        self.messages = messages
+        self.columns = columns
+        self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
+        self.rendered = [{_ref(ref) for refs in column.trace.values() for ref in refs} for column in columns]
+        self.marked = [{_pointer(problem.get("path")) for problem in column.problems} for column in columns]
+        self.changes = _changes_by_ref(columns)
+        self.album = Album()
+        self.most = 0
+
+    def message_rows(self) -> list[Html]:
+        """The rows of messages: the first few and the last ones, as many as an output has room for."""
+        groups = rows(len(self.messages), [found.elements for found in self.layouts]) or [[]]
+        first, last = groups[:FIRST], groups[FIRST:][-(MOST - FIRST) :]
+        shown = [self.row(group, group is groups[-1]) for group in first]
+        room = LIMIT * 3 // 4 - sum(map(len, shown))
+        kept: list[Html] = []
+        for group in reversed(last):
+            made = self.row(group, group is groups[-1])
+            if room < len(made) and kept:
+                break
+            room -= len(made)
+            kept.append(made)
+        hidden = len(groups) - len(shown) - len(kept)
+        note = [self.note(f"{hidden:,} more: %stack --all")] if hidden else []
+        return [*shown, *note, *reversed(kept)]
+
+    def note(self, said: str) -> Html:
+        """A row that says what is not shown."""
+        return tag("tr", tag("td", tag("small", said), colspan=len(self.columns) + 1, style=LEFT))
+
+    def row(self, group: Sequence[int], is_last: bool) -> Html:
+        """One row: the messages, and what each payload makes of them."""
+        refs = [(m, b) for m in group for b in range(len(_blocks(self.messages[m])))]
+        place = {ref: n for n, ref in enumerate(refs[:_PLACES], 1)}
+        self.most = max(self.most, len(place))
+        cells = [join([self.message(m, place) for m in group])]
+        for i, (column, found) in enumerate(zip(self.columns, self.layouts, strict=True)):
+            lost = [ref for ref in refs if ref not in self.rendered[i]]
+            shown = [self.part(i, pointer, place, guest) for pointer, guest in found.places(group, is_last)]
+            cells.append(join([*shown, *[self.lost(column, ref, place) for ref in lost]]))
+        return tag("tr", *[tag("td", cell, style=LEFT) for cell in cells])
+
+    def message(self, number: int, place: Mapping[Ref, int]) -> Html:
+        """A message of the source."""
+        message = self.messages[number]
+        head = tag("div", tag("b", f"{number} {message.get('role', '?')}"), class_="role")
+        return join([head, *[self.block(number, b, block, place) for b, block in enumerate(_blocks(message))]])
+
+    def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
+        """A block of the source, closed; its changes are counted outside and told inside."""
+        told = self.changes.get((number, index), {})
+        flag = [tag("mark", " ".join(dict.fromkeys(kind for kind, *_ in told))), " "] if told else []
+        label = tag("small", f"{number}.{index}", style=RIGHT)
+        summary = join([label, tag("span", kind_of(block), class_="kind"), " ", *flag, first_words(block)])
+        inner = content(block, Room(self.block_text), self.album)
+        changes = [_told(change, apis) for change, apis in told.items()]
+        return fold(summary, inner, facts(block), *changes, class_=_class([(number, index)], place))
+
+    def part(self, i: int, pointer: str, place: Mapping[Ref, int], is_guest: bool) -> Html:
+        """An element of a payload: one `pre` for each run of lines with the same origin."""
+        column = self.columns[i]
+        lines = json_lines(element(column.payload, pointer), pointer)
+        runs = _runs(lines, column.trace, self.marked[i], self.lines)
+        shown = join([_run(refs, written, place) for refs, written in runs])
+        return tag("ins", shown, title="added by the conversion") if is_guest else shown
+
+    def lost(self, column: Column, ref: Ref, place: Mapping[Ref, int]) -> Html:
+        """A block that a payload does not have, with the change that says why."""
+        refused = column.error is not None and ref in map(_ref, column.error.get("refs") or ())
+        if column.payload is None and not refused:
+            return Html()
+        block = _blocks(self.messages[ref[0]])[ref[1]]
+        found = sorted([c for c in column.changes if ref in map(_ref, c.get("refs") or ())], key=_loss)
+        why = _error_words(column.error) if refused and column.error else _words(found[0]) if found else "not rendered"
+        label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
+        gone = tag("del", f"{kind_of(block)}: {first_words(block, 40)}")
+        return tag("div", label, gone, tag("div", tag("small", why)), class_=_class([ref], place, "gone"))
+
+    def keys_row(self, name: str, neutral: Any, part: str) -> Html:
+        """A row of what is not messages: settings, tools, the form of the answer; left out where there is none."""
+        keys = [getattr(found, part) for found in self.layouts]
+        if not neutral and not any(keys):
+            return Html()
+        first = join([tag("div", tag("b", name), class_="role"), tag("pre", _neutral(neutral)) if neutral else Html()])
+        cells = [self.keys_cell(i, found) for i, found in enumerate(keys)]
+        return tag("tr", *[tag("td", cell, style=LEFT) for cell in (first, *cells)])
+
+    def keys_cell(self, i: int, keys: Sequence[str]) -> Html:
+        """Some keys of a payload as one piece of JSON."""
+        payload = self.columns[i].payload or {}
+        lines = [line for key in keys for line in json_lines(payload[key], f"/{escaped(key)}", name=key)]
+        return join([_run(refs, written, {}) for refs, written in _runs(lines, {}, self.marked[i], self.lines)])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The head of a column
+
+
+def _head(column: Column) -> Html:
+    """API mode, endpoint, whether the payload is valid, and what was changed, counted by kind."""
+    parts = [tag("div", tag("b", column.api))]
+    if column.endpoint:
+        parts.append(tag("div", tag("small", " ".join(map(str, column.endpoint)))))
+    parts.append(tag("div", _verdict(column)))
+    if column.error is not None:
+        parts.append(tag("div", tag("small", _error_words(column.error))))
+    if column.changes:
+        items = [tag("li", _told(change, [])) for change in column.changes[:100]]
+        parts.append(fold(_counted(column.changes), tag("ul", *items)))
+    return tag("th", *parts, scope="col", style=LEFT)
+
+
+def _verdict(column: Column) -> Html:
+    if column.error is not None:
+        return badge("ConversionError", "bad")
+    if column.problems:
+        items = [tag("li", tag("code", str(p.get("path"))), f" {p.get('message')}") for p in column.problems[:20]]
+        return fold(badge(count(len(column.problems), "problem"), "bad"), tag("ul", *items))
+    if column.checked is None:
+        return badge("not checked", "note")
+    return badge(f"valid ({column.checked})", "good")
+
+
+def _counted(changes: Sequence[Change]) -> Html:
+    counts: dict[str, int] = {}
+    for change in changes:
+        kind = str(change.get("kind"))
+        counts[kind] = counts.get(kind, 0) + 1
+    return text(f"{count(len(changes), 'change')}: " + ", ".join([f"{n} {kind}" for kind, n in counts.items()]))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Words and pieces
+
+
+def _told(change: Sequence[Any] | Change, apis: Sequence[str]) -> Html:
+    """A change in a sentence: `merged for anthropic_messages by merge_same_role: roles must alternate`."""
+    kind, step, why, doc = change if not isinstance(change, Mapping) else _change_key(change)
+    where = f" for {', '.join(apis)}" if apis else ""
+    link = doc_link(doc)
+    return tag("div", tag("mark", kind), f"{where} by {step}: {why}", " " if link else "", link, class_="change")
+
+
+def _change_key(change: Change) -> tuple[str, str, str, str | None]:
+    doc = change.get("doc")
+    return str(change.get("kind")), str(change.get("step")), str(change.get("why")), None if doc is None else str(doc)
+
+
+def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[tuple[str, str, str, str | None], list[str]]]:
+    """Block -> its changes, the same change of several APIs once, with these APIs."""
+    found: dict[Ref, dict[tuple[str, str, str, str | None], list[str]]] = {}
+    for column in columns:
+        for change in column.changes:
+            for ref in change.get("refs") or ():
+                found.setdefault(_ref(ref), {}).setdefault(_change_key(change), []).append(column.api)
+    return found
+
+
+def _words(change: Change) -> str:
+    kind, step, why, _ = _change_key(change)
+    return f"{kind} by {step}: {why}"
+
+
+def _error_words(error: Mapping[str, Any]) -> str:
+    rule = f"{error['rule']}: " if error.get("rule") else ""
+    return f"{rule}{error.get('message') or 'could not be converted'}"
+
+
+def _loss(change: Change) -> int:
+    return _LOSS.get(str(change.get("kind")), 9)
+
+
+def _ref(ref: Sequence[int]) -> Ref:
+    return (ref[0], ref[1])
+
+
+def _blocks(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = message.get("content") or ()
+    return found
+
+
+def _class(refs: Sequence[Ref], place: Mapping[Ref, int], *more: str) -> str | None:
+    return " ".join([*more, *[f"k{place[ref]}" for ref in refs if ref in place]]) or None
+
+
+def _runs(
+    lines: Iterable[Line], trace: Mapping[str, Any], wrong: Container[str], most: int
+) -> Iterator[tuple[list[Ref], Html]]:
+    """Joins the lines of one origin (the innermost that is known); a line with a problem is marked."""
+    runs: list[tuple[list[Ref], list[Html]]] = []
+    marked: set[str] = set()
+    for n, (at, line) in enumerate(lines):
+        if n >= most:
+            runs.append(([], [Html("…")]))
+            break
+        refs = _origin(at, trace)
+        written = verbatim(line)
+        if at in wrong and at not in marked:
+            marked.add(at)
+            bare = line.lstrip(" ")
+            written = join([Html(" " * (len(line) - len(bare))), tag("mark", verbatim(bare))])
+        if runs and runs[-1][0] == refs:
+            runs[-1][1].append(written)
+        else:
+            runs.append((refs, [written]))
+    for refs, written_lines in runs:
+        yield refs, Html("\n".join(written_lines))
+
+
+def _origin(at: str, trace: Mapping[str, Any]) -> list[Ref]:
+    while at and at not in trace:
+        at = at.rpartition("/")[0]
+    return [_ref(ref) for ref in trace.get(at, ())]
+
+
+def _neutral(value: Any) -> str:
+    """What the source has, set as the payloads are: the keys without the braces around them."""
+    items = value.items() if isinstance(value, Mapping) else [(None, item) for item in value]
+    return "\n".join([line.text for key, item in items for line in json_lines(item, name=key)])
+
+
+def _run(refs: Sequence[Ref], written: Html, place: Mapping[Ref, int]) -> Html:
+    """Lines of one origin. The label says in text what the light shows."""
+    if not refs:
+        return tag("pre", written)
+    label = ", ".join([f"{m}.{b}" for m, b in refs[:6]]) + (", …" if len(refs) > 6 else "")
+    return tag("pre", tag("small", label, style=RIGHT), written, class_=_class(refs, place), title=f"from {label}")
+
+
+def _pointer(path: Any) -> str:
+    """A problem's path as a JSON pointer: it may come as one, or as `messages[0].content`."""
+    told = str(path or "")
+    if told.startswith("/") or not told:
+        return told
+    return "/" + re.sub(r"\]?\.|\[|\](?=\[)", "/", told.removeprefix("$.")).replace("]", "").replace("//", "/")
+
+
+def _tool_line(tool: Any) -> str:
+    """A tool by its name: the definitions stand in the payloads."""
+    given = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return tool_name(given if isinstance(given, Mapping) else {}) or str(tool)[:100]
