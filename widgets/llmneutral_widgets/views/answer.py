@@ -1,0 +1,238 @@
+"""One exchange as it is shown and saved: the answer, how it came about, and what it cost. Input is the saved JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmneutral_widgets.views.blocks import content, first_words, kind_of, prose, raw, tool_name
+from llmneutral_widgets.views.jsonlines import pretty
+from llmneutral_widgets.views.page import (
+    LEFT,
+    Html,
+    Room,
+    badge,
+    count,
+    doc_link,
+    fitted,
+    fold,
+    join,
+    line,
+    page,
+    tag,
+    visible,
+)
+from llmneutral_widgets.views.pictures import Album
+from llmneutral_widgets.views.usage import money, tokens_per_second
+
+Record = Mapping[str, Any]
+SECTIONS = ("blocks", "answer")
+
+_STATUS = {
+    "interrupted": ("interrupted", "warn"),
+    "incomplete": ("incomplete: the stream ended without its terminator", "warn"),
+    "failed": ("failed", "bad"),
+    "refused": ("refused", "warn"),
+    "dry_run": ("dry run: nothing was sent", "note"),
+}
+_FINISH = {
+    "length": ("cut off: the limit of tokens was reached", "warn"),
+    "content_filter": ("stopped by the provider's content filter", "warn"),
+    "pause": ("paused: run it again to go on", "note"),
+    "error": ("ended with an error", "bad"),
+    "other": ("ended for a reason of the provider's own", "note"),
+}
+
+
+def exchange_page(record: Record) -> Html:
+    """Returns an exchange as one output.
+
+    Args:
+        record: The exchange as it is saved (`Exchange.to_json`), plain data without secrets.
+    """
+    return fitted(lambda most: page(exchange_body(record, Room(most), Album()), sections=SECTIONS))
+
+
+def comparison_page(records: Sequence[Record]) -> Html:
+    """Returns several answers to the same question side by side."""
+
+    def render(most: int) -> Html:
+        room = max(1, len(records))
+        bodies = [exchange_body(record, Room(most // room), Album(2)) for record in records]
+        heads = [tag("th", maker(record), scope="col", style=LEFT) for record in records]
+        cells = [tag("td", body, style=LEFT) for body in bodies]
+        table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", tag("tr", *cells)), class_="side")
+        return page(tag("div", table, class_="wide"), sections=(*SECTIONS, "side"))
+
+    return fitted(render)
+
+
+def exchange_body(record: Record, room: Room, album: Album) -> Html:
+    """Returns an exchange without its style sheet: for a page, a column or a panel."""
+    response = _map(record.get("response"))
+    parts = [
+        *[_round(message, room, album) for message in record.get("rounds") or ()],
+        *[answer_block(block, room, album) for block in response.get("blocks") or ()],
+        _verdict(record, response),
+        _error(_map(record.get("error"))),
+        _payload(record),
+        tag("div", " · ".join(footer(record)), class_="foot"),
+        _changes(record.get("changes") or ()),
+    ]
+    return tag("div", *parts, class_="answer")
+
+
+def answer_block(block: Mapping[str, Any], room: Room, album: Album, *, is_open: bool = False) -> Html:
+    """Returns a block of an answer: text as it reads, thinking folded, a call by its name and arguments."""
+    kind = kind_of(block)
+    if kind == "thinking":
+        source = str(block.get("text") or "")
+        said = f"thinking, {count(len(source), 'character')}" if source else f"thinking ({first_words(block)})"
+        return fold(said, prose(source, room), class_="thinking", is_open=is_open) if source else _aside(said)
+    if kind in ("tool_call", "invalid_tool_call", "tool_result"):
+        return tag("div", _word(kind), content(block, room, album), class_="tool")
+    return content(block, room, album)
+
+
+def _word(kind: str) -> Html:
+    words = {"tool_call": "calls", "invalid_tool_call": "calls", "tool_result": "result"}
+    return tag("span", words[kind], class_="kind")
+
+
+def _aside(said: str) -> Html:
+    return tag("p", tag("small", said), class_="thinking")
+
+
+def _round(message: Any, room: Room, album: Album) -> Html:
+    """A message of a tool round: calls and results, in order."""
+    blocks = _map(message).get("content") or ()
+    return join([answer_block(block, room, album) for block in blocks])
+
+
+def _verdict(record: Record, response: Mapping[str, Any]) -> Html:
+    """How it ended, if not as it should."""
+    said = [_STATUS.get(str(record.get("status"))), _FINISH.get(str(response.get("finish_reason")))]
+    shown = [badge(*found) for found in said if found]
+    return tag("p", *[join([each, " "]) for each in shown], class_="verdict") if shown else Html()
+
+
+def _error(error: Mapping[str, Any]) -> Html:
+    """An error in at most three lines: what, where, and what to do."""
+    if not error:
+        return Html()
+    status = f" ({error['status']})" if error.get("status") else ""
+    keys = ("provider", "model", "api", "rule", "path", "request_id")
+    where = [f"{key.replace('_', ' ')} {error[key]}" for key in keys if error.get(key)]
+    name = error.get("name") or error.get("type") or "error"
+    lines = [tag("div", tag("b", f"{name}{status}"), f": {error.get('message')}")]
+    lines += [tag("div", tag("small", " · ".join(where)))] if where else []
+    lines += [tag("div", f"→ {error['hint']}")] if error.get("hint") else []
+    return tag("div", *lines, class_="error")
+
+
+def _payload(record: Record) -> Html:
+    """The payloads of a dry run, where only the saved form is at hand."""
+    payloads = _map(record.get("payload"))
+    return join([fold(f"payload for {api}", raw(pretty(body, 400), Room(40_000))) for api, body in payloads.items()])
+
+
+def _changes(changes: Sequence[Mapping[str, Any]]) -> Html:
+    if not changes:
+        return Html()
+    items = []
+    for change in changes[:200]:
+        where = ", ".join([f"{ref[0]}.{ref[1]}" for ref in change.get("refs") or ()])
+        said = f" {where} by {change.get('step')}: {change.get('why')} "
+        items.append(tag("li", tag("mark", str(change.get("kind"))), said, doc_link(change.get("doc"))))
+    return fold(changes_words(changes), tag("ul", *items), class_="changes")
+
+
+def changes_words(changes: Sequence[Mapping[str, Any]]) -> str:
+    """Returns how much a conversion changed: `3 changes: 2 merged, 1 added`."""
+    counts: dict[str, int] = {}
+    for change in changes:
+        kind = str(change.get("kind"))
+        counts[kind] = counts.get(kind, 0) + 1
+    return f"{count(len(changes), 'change')}: " + ", ".join([f"{number} {kind}" for kind, number in counts.items()])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Words
+
+
+def maker(record: Record) -> str:
+    """Returns who answered: `anthropic · claude-sonnet-5-5`."""
+    model = record.get("answered_by") or record.get("model")
+    return " · ".join([str(part) for part in (record.get("provider") or record.get("api"), model) if part]) or "?"
+
+
+def footer(record: Record) -> list[str]:
+    """Returns who answered, what was sent, what came back, how fast, for how much. The unknown is n/a, never 0."""
+    return [part for part in (maker(record), _sent(record), _tokens(record), _speed(record), _cost(record)) if part]
+
+
+def _sent(record: Record) -> str | None:
+    history = _map(record.get("history"))
+    number = history.get("messages")
+    if not isinstance(number, int) or record.get("status") == "dry_run":
+        return None
+    return f"{count(number, 'earlier message')} sent" if number else "no earlier messages"
+
+
+def _tokens(record: Record) -> str | None:
+    usage = _map(_map(record.get("response")).get("usage"))
+    given, made = usage.get("input_total"), usage.get("output_total")
+    if record.get("status") == "dry_run":
+        return None
+    if given is None and made is None:
+        return "tokens n/a"
+    apart = [
+        f"{usage[key]:,} {word}"
+        for key, word in (("cache_read", "cached"), ("cache_write", "written to the cache"), ("reasoning", "reasoning"))
+        if usage.get(key)
+    ]
+    return f"{_number(given)} → {_number(made)} tokens" + (f" ({', '.join(apart)})" if apart else "")
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else "n/a"
+
+
+def _speed(record: Record) -> str | None:
+    timing = _map(record.get("timing"))
+    first, total = timing.get("first_delta_s"), timing.get("total_s")
+    rate = tokens_per_second(_map(_map(record.get("response")).get("usage")).get("output_total"), first, total)
+    said = [
+        None if first is None else f"first {first:.2f} s",
+        None if total is None else f"{total:.1f} s",
+        None if rate is None else f"{int(rate)} tok/s",
+        f"{timing['attempts']} attempts" if (timing.get("attempts") or 1) > 1 else None,
+    ]
+    return ", ".join([part for part in said if part]) or None
+
+
+def _cost(record: Record) -> str | None:
+    cost = _map(record.get("cost"))
+    if record.get("status") == "dry_run":
+        return None
+    amount = cost.get("amount")
+    if not isinstance(amount, (int, float)):
+        return "cost n/a"
+    source = f" ({cost['source']})" if cost.get("source") else ""
+    return f"cost {money(amount)} {cost.get('currency') or 'USD'}{source}"
+
+
+def summary_line(record: Record) -> str:
+    """Returns an exchange as plain text: one line, and the first 200 characters of the answer."""
+    response = _map(record.get("response"))
+    answer = str(response.get("text") or "")
+    status = str(record.get("status"))
+    said = " · ".join([*footer(record), *([] if status == "complete" else [status])])
+    calls = [f"calls {tool_name(block)}" for block in response.get("blocks") or () if kind_of(block) == "tool_call"]
+    body = answer[:200] + ("…" if len(answer) > 200 else "") if answer else ", ".join(calls)
+    error = line(str(_map(record.get("error")).get("message") or ""), 200)
+    return visible("\n".join([part for part in (said, error, body) if part]))
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,192 @@
+"""A stream as it came: the provider's chunks beside what was made of them, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from llmneutral_widgets.views.jsonlines import compact
+from llmneutral_widgets.views.page import LEFT, Html, badge, count, fitted, fold, join, page, short, tag
+
+MOST = 200
+"""Rows that are shown: the first and the last half."""
+GAP = 1.0
+"""Seconds without a chunk that are worth a mark."""
+EMPTY = "No stream recorded: run with --stream."
+_SO_FAR = 120
+_FOLDABLE = frozenset({"text", "thinking", "call"})
+_INNER = 20
+
+Delta = Mapping[str, Any]
+
+
+class Entry(NamedTuple):
+    """A chunk: seconds since the request, the provider's chunk, our deltas; plain data."""
+
+    seconds: float
+    chunk: Any
+    deltas: Sequence[Delta]
+
+
+class Row(NamedTuple):
+    """A line of the table: chunks that belong together, what marks them, and the changed block so far."""
+
+    entries: tuple[Entry, ...]
+    marks: tuple[str, ...]
+    so_far: str
+
+
+def deltas_page(record: Sequence[Sequence[Any]], *, stopped: str | None = None, badges: Sequence[str] = ()) -> Html:
+    """Returns the inspector as one output.
+
+    Args:
+        record: `stream.record` as plain data: seconds, chunk, deltas.
+        stopped: Where the recording was stopped ("5,000 chunks"), if it was.
+        badges: What is to be said of the stream ("incomplete").
+    """
+    entries = [Entry(float(seconds), chunk, deltas) for seconds, chunk, deltas in record]
+    if not entries:
+        return page(tag("p", EMPTY), sections=("deltas",))
+    table = rows(entries)
+    return fitted(lambda most: page(_table(entries, table, stopped, badges, most), sections=("deltas",)))
+
+
+def rows(entries: Sequence[Entry]) -> list[Row]:
+    """Folds the chunks that only bring more of one block, and marks what is worth it."""
+    made: list[Row] = []
+    blocks: dict[int, str] = {}
+    was_silent, before = True, 0.0
+    for entry in entries:
+        marks = _marks(entry, before, was_silent)
+        was_silent = was_silent and not any([_piece(delta) for delta in entry.deltas])
+        so_far = _grow(blocks, entry.deltas)
+        before = entry.seconds
+        if made and not marks and (kind := _run_kind(entry)) and kind == _run_kind(made[-1].entries[-1]):
+            made[-1] = Row((*made[-1].entries, entry), made[-1].marks, so_far) if not _is_full(made[-1]) else made[-1]
+            if made[-1].entries[-1] is entry:
+                continue
+        made.append(Row((entry,), marks, so_far))
+    return made
+
+
+def _is_full(row: Row) -> bool:
+    """A fold of very many chunks is closed, so that joining stays linear; so is a first token, which stands alone."""
+    return len(row.entries) >= 500 or "first token" in row.marks
+
+
+def _run_kind(entry: Entry) -> tuple[str, int] | None:
+    """Kind and block of a chunk that brings nothing but more of one block."""
+    kinds = {(str(delta.get("kind")), _index(delta)) for delta in entry.deltas}
+    if len(kinds) != 1:
+        return None
+    kind, index = next(iter(kinds))
+    return (kind, index) if kind in _FOLDABLE and not any([_content(d).get("name") for d in entry.deltas]) else None
+
+
+def _marks(entry: Entry, before: float, was_silent: bool) -> tuple[str, ...]:
+    kinds = {str(delta.get("kind")) for delta in entry.deltas}
+    found = [f"{entry.seconds - before:.1f} s gap"] if entry.seconds - before > GAP else []
+    if was_silent and any([_piece(delta) for delta in entry.deltas]):
+        found.append("first token")
+    return (*found, *[kind for kind in ("finish", "usage", "error", "end") if kind in kinds])
+
+
+def _content(delta: Delta) -> Mapping[str, Any]:
+    found = delta.get("content")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _index(delta: Delta) -> int:
+    index = _content(delta).get("index", 0)
+    return index if isinstance(index, int) else 0
+
+
+def _piece(delta: Delta) -> str:
+    """What a delta adds to its block, as text."""
+    content = _content(delta)
+    return str(content.get("text") or content.get("partial_input") or content.get("transcript") or "")
+
+
+def _grow(blocks: dict[int, str], deltas: Sequence[Delta]) -> str:
+    """Adds to the blocks, of which only the ends are kept, and returns the end of the one that changed last."""
+    changed = ""
+    for delta in deltas:
+        if piece := _piece(delta):
+            index = _index(delta)
+            changed = blocks[index] = (blocks.get(index, "") + piece)[-_SO_FAR:]
+    return changed
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def _table(
+    entries: Sequence[Entry], table: Sequence[Row], stopped: str | None, badges: Sequence[str], most: int
+) -> Html:
+    end = max(entries[-1].seconds, 1e-9)
+    said = [count(len(entries), "chunk"), f"{end:.2f} s", f"recording stopped at {stopped}" if stopped else None]
+    head = tag("div", tag("small", " · ".join([part for part in said if part])), *map(_warning, badges), class_="facts")
+    names = ("ms", "of the time", "chunk", "delta", "block so far")
+    heads = tag("tr", *[tag("th", name, scope="col", style=LEFT) for name in names])
+    each = max(40, most // max(1, 3 * min(len(table), MOST)))
+    if len(table) <= MOST:
+        body = [_row(row, end, each) for row in table]
+    else:
+        half = MOST // 2
+        gap = tag("tr", tag("td", tag("small", f"{len(table) - MOST:,} more rows"), colspan=len(names), style=LEFT))
+        body = [*[_row(row, end, each) for row in table[:half]], gap, *[_row(row, end, each) for row in table[-half:]]]
+    return join([head, tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")])
+
+
+def _warning(word: str) -> Html:
+    return join([" ", badge(word, "warn")])
+
+
+def _row(row: Row, end: float, most: int) -> Html:
+    first, last = row.entries[0], row.entries[-1]
+    marks = join([join([tag("mark", mark), " "]) for mark in row.marks])
+    if len(row.entries) == 1:
+        chunk: Html = tag("code", compact(first.chunk, min(300, most)))
+        deltas = join([tag("div", _words(delta, most)) for delta in first.deltas])
+    else:
+        letters = sum([len(_piece(delta)) for entry in row.entries for delta in entry.deltas])
+        said = f"{len(row.entries)} chunks, {letters:,} characters, {last.seconds - first.seconds:.2f} s"
+        chunk = fold(said, tag("pre", "\n".join(_inner(row.entries, min(120, most)))))
+        kind = _run_kind(first)
+        deltas = tag("div", f"{len(row.entries)} × {kind[0] if kind else 'delta'}")
+    cells = [
+        tag("td", f"{first.seconds * 1000:,.0f}", style=LEFT),
+        tag("td", tag("meter", value=f"{min(1.0, last.seconds / end):.3f}", min="0", max="1"), style=LEFT),
+        tag("td", marks, chunk, style=LEFT),
+        tag("td", deltas, style=LEFT),
+        tag("td", tag("bdi", row.so_far[-min(_SO_FAR, most) :]), style=LEFT),
+    ]
+    return tag("tr", *cells)
+
+
+def _inner(entries: Sequence[Entry], most: int) -> Iterator[str]:
+    for entry in entries[:_INNER]:
+        yield f"{entry.seconds * 1000:>8,.0f}  {compact(entry.chunk, most)}"
+    if len(entries) > _INNER:
+        yield f"… {len(entries) - _INNER:,} more"
+
+
+def _words(delta: Delta, most: int) -> str:
+    """A delta in a few words: `text "Hel"`, `call get_weather`, `finish stop`."""
+    kind = str(delta.get("kind"))
+    content = _content(delta)
+    if kind == "call":
+        return short(" ".join([kind, str(content.get("name") or ""), str(content.get("partial_input") or "")]), most)
+    if piece := _piece(delta):
+        return f"{kind} {compact(piece, most)}"
+    rest = {key: value for key, value in delta.items() if key not in ("kind", "content") and value is not None}
+    if kind == "finish":
+        return short(f"finish {rest.get('finish_reason')} ({rest.get('raw_finish_reason')})", most)
+    if kind == "usage" and isinstance(usage := rest.get("usage"), Mapping):
+        rest = {key: value for key, value in usage.items() if isinstance(value, int)}
+    return short(" ".join([kind, ", ".join([f"{key} {_value(value)}" for key, value in rest.items()])]).strip(), most)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value, 200)

@@ -1,0 +1,160 @@
+"""A conversation as a list: who speaks, what each block is, and all of it on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmneutral_widgets.views.blocks import content, facts, first_words, kind_of, origin, raw, tool_name
+from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, tag
+from llmneutral_widgets.views.pictures import Album
+
+FIRST, LAST = 3, 30
+"""Messages shown at the beginning and at the end of a long conversation."""
+_BLOCK_TEXT = 20_000
+EMPTY = "No messages yet. %%prompt adds the first."
+
+Ref = tuple[int, int]
+
+
+def stack_page(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tools: Sequence[Any] = (),
+    tokens: Mapping[int, int] | None = None,
+    marks: Mapping[int, str] | None = None,
+    bad: Sequence[Sequence[int]] = (),
+    shown: slice | None = None,
+    name: str | None = None,
+) -> Html:
+    """Returns a conversation as one output.
+
+    Args:
+        messages: Plain data: role, content blocks, name.
+        tools: Definitions of its tools, in OpenAI's format.
+        tokens: Message -> tokens of the answer, where they are known.
+        marks: Message -> what is to be said of it ("stale", "failed, not sent").
+        bad: Addresses of blocks that a conversion refused.
+        shown: Which messages; without it the first and the last ones of a long conversation.
+        name: Name of the conversation.
+    """
+    chosen = _chosen(len(messages), shown)
+    refused = {(ref[0], ref[1]) for ref in bad}
+    return fitted(
+        lambda most: page(
+            _list(messages, chosen, _List(messages, tokens or {}, marks or {}, refused, most), tools, name),
+            sections=("blocks", "stack"),
+        )
+    )
+
+
+def _chosen(total: int, shown: slice | None) -> list[int]:
+    numbers = list(range(total))
+    if shown is not None:
+        return numbers[shown]
+    return numbers if total <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]
+
+
+def _list(
+    messages: Sequence[Mapping[str, Any]], chosen: Sequence[int], view: _List, tools: Sequence[Any], name: str | None
+) -> Html:
+    said = [name, count(len(messages), "message"), count(len(tools), "tool") if tools else None]
+    head = tag("div", tag("small", " · ".join([part for part in said if part])), class_="facts")
+    if not messages:
+        return join([head, tag("p", EMPTY)])
+    items: list[Html] = []
+    before = -1
+    for number in chosen:
+        if number > before + 1:
+            items.append(_gap(number - before - 1))
+        items.append(view.message(number))
+        before = number
+    if before < len(messages) - 1:
+        items.append(_gap(len(messages) - 1 - before))
+    names = ", ".join([_tool_name(tool) for tool in tools[:40]])
+    return join([head, *items, tag("div", tag("small", f"tools: {names}"), class_="facts") if tools else Html()])
+
+
+def _gap(number: int) -> Html:
+    return tag("p", tag("small", f"{number:,} more: %stack --all"), class_="gap")
+
+
+def _tool_name(tool: Any) -> str:
+    given = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return tool_name(given) if isinstance(given, Mapping) else "?"
+
+
+class _List:
+    """What the messages share: which result answers which call, and the room of the output."""
+
+    def __init__(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tokens: Mapping[int, int],
+        marks: Mapping[int, str],
+        refused: set[Ref],
+        most: int,
+    ) -> None:
+        self.messages = messages
+        self.tokens = tokens
+        self.marks = marks
+        self.refused = refused
+        self.room = Room(most)
+        self.album = Album()
+        self.partners = _partners(messages)
+
+    def message(self, number: int) -> Html:
+        """A message: its head, and one fold for each block."""
+        message = self.messages[number]
+        blocks = message.get("content") or ()
+        maker = next((made for block in blocks if (made := origin(block))), None)
+        told = self.tokens.get(number)
+        said = [maker, message.get("name"), count(len(blocks), "block"), None if told is None else f"{told:,} tokens"]
+        words = " · ".join(["", *[str(part) for part in said if part]])
+        mark = [" ", badge(self.marks[number], "warn")] if number in self.marks else []
+        head = tag("div", tag("b", f"{number} {message.get('role', '?')}"), tag("small", words), *mark, class_="role")
+        folds = [self.block((number, b), block) for b, block in enumerate(blocks)]
+        return tag("div", head, *folds, class_=f"message {_speaker(message)}")
+
+    def block(self, ref: Ref, block: Mapping[str, Any]) -> Html:
+        """A block, closed: kind and first words; open: all of it, as it reads and as it is."""
+        label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
+        words = first_words(block)
+        partner = [tag("small", f" → {self.partners[ref]}")] if ref in self.partners else []
+        shown = tag("del", words) if ref in self.refused else words
+        summary = join([label, tag("span", kind_of(block), class_="kind"), " ", shown, *partner])
+        inner = [content(block, self._share(), self.album), facts(block)]
+        if kind_of(block) == "text" and _has_markup(str(block.get("text") or "")):
+            inner.insert(1, fold("as typed", raw(str(block["text"]), self._share())))
+        return fold(summary, *inner)
+
+    def _share(self) -> Room:
+        """The room of one block; what it may use is taken from the output's."""
+        share = Room(min(_BLOCK_TEXT, self.room.left))
+        self.room.left = max(0, self.room.left - _BLOCK_TEXT // 20)
+        return share
+
+
+def _has_markup(source: str) -> bool:
+    """Whether a text may read otherwise than it is typed."""
+    return any([sign in source for sign in "*_`#<>[]|$\\~"]) or "\n" in source
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    return role if role in ("system", "developer", "user", "assistant") else "other"
+
+
+def _partners(messages: Sequence[Mapping[str, Any]]) -> dict[Ref, str]:
+    """Call -> address of its result, and back, by the order in which ids occur."""
+    open_calls: dict[str, list[Ref]] = {}
+    found: dict[Ref, str] = {}
+    for m, message in enumerate(messages):
+        for b, block in enumerate(message.get("content") or ()):
+            tag_of = str(block.get("tag") or "")
+            if kind_of(block) in ("tool_call", "invalid_tool_call"):
+                open_calls.setdefault(tag_of, []).append((m, b))
+            elif kind_of(block) == "tool_result" and open_calls.get(tag_of):
+                call = open_calls[tag_of].pop(0)
+                found[call], found[m, b] = f"{m}.{b}", f"{call[0]}.{call[1]}"
+    return found
