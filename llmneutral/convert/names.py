@@ -175,12 +175,12 @@ class IdRule(msgspec.Struct, frozen=True):
     def valid(self, ids: Iterable[str], fact: str | None) -> bool:
         """Whether all ids may go out as they are."""
         given = list(ids)
+        if self.item_prefix is not None and any(each.startswith(self.item_prefix[0]) for each in given):
+            return False
         if fact is not None:
             pattern = re.compile(fact)
-            return all(pattern.search(each) for each in given)
+            return all(pattern.fullmatch(each) for each in given)
         if self.illegal is not None and re.search(self.illegal, "".join(given)):
-            return False
-        if self.item_prefix is not None and any(each.startswith(self.item_prefix[0]) for each in given):
             return False
         return self.longest is None or max(map(len, given), default=0) <= self.longest
 
@@ -212,7 +212,7 @@ class IdRule(msgspec.Struct, frozen=True):
 
 def _fixed(original: str, length: int, used: set[str], again: int, fact: str) -> str:
     """An id of a fixed length: kept if it fits, else made of the SHA-256 of the original."""
-    if not again and original not in used and re.search(fact, original):
+    if not again and original not in used and re.fullmatch(fact, original):
         return original
     counter = 0
     while True:

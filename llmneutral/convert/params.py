@@ -76,7 +76,9 @@ def _unwanted(name: str, rows: Any, job: Job) -> str | None:
     if name not in rows:
         return f"{job.target.api} has no such setting"
     facts = job.facts
-    if name in facts.rejects:
+    if name == "max_tokens" and not facts.max_tokens_accepted:
+        return "this endpoint takes no limit of the answer"
+    if name in facts.rejects and (facts.rejects_when == "always" or reasons(job)):
         return f"{job.target.model or 'this model'} does not take it"
     if name in SAMPLING and not facts.sampling:
         return f"{job.target.model or 'this model'} takes no sampling settings"
@@ -94,6 +96,12 @@ def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
         job.note("dropped", f"{name}: only the first {row.most} of {len(value)} are taken", doc=row.doc)
         return value[: row.most]
     return value
+
+
+def reasons(job: Job) -> bool:
+    """Whether the model thinks in this request, as far as the asked effort and its facts tell."""
+    effort = job.settings.get("reasoning_effort") or job.facts.effort_default
+    return job.facts.thinks_by_default if effort is None else effort != "none"
 
 
 def nearest_effort(effort: str, levels: tuple[str, ...], job: Job) -> str:
