@@ -151,7 +151,7 @@ class LLMNeutralError(Exception):
 
     def __str__(self) -> str:
         """One clear line: the message and the hint."""
-        return _line(" ".join(part for part in (_sentence(self.message), self.hint) if part))
+        return _line(f"{_sentence(self.message)} {self.hint}" if self.hint else self.message)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback: at most four lines, without secrets and locals."""
@@ -205,7 +205,7 @@ class ConversionError(LLMNeutralError):
     def __str__(self) -> str:
         place = self._place()
         told = f"{self.message.strip().removesuffix('.')} ({place})" if place else self.message
-        return _line(" ".join(part for part in (_sentence(told), self.hint) if part))
+        return _line(f"{_sentence(told)} {self.hint}" if self.hint else told)
 
     def _place(self) -> str:
         where = [_address(ref) for ref in self.refs[:4]]

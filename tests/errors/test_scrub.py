@@ -1,0 +1,83 @@
+"""No known form of a secret survives, and ordinary words do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmneutral.errors import MASK, scrub
+
+# Put together here, so that no scanner takes them for real ones.
+SECRETS = {
+    "openai": "sk-" + "proj-Ab12Cd34Ef56Gh78Ij90",
+    "openai, short": "sk-" + "test1",
+    "anthropic": "sk-" + "ant-api03-Ab12Cd34Ef56-Gh78_AA",
+    "openrouter": "sk-" + "or-v1-0123456789abcdef",
+    "google": "AIza" + "SyD-1234567890abcdefghijklmnopqrs",
+    "google oauth": "ya29." + "a0AfB_byC-12345678",
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "aws, temporary": "ASIA" + "IOSFODNN7EXAMPLE",
+    "groq": "gsk_" + "abcdefghijkl1234567890",
+    "xai": "xai-" + "AbCdEf1234567890",
+    "hugging face": "hf_" + "AbCdEfGhIjKlMnOp",
+    "github": "github_pat_" + "11ABCDEFG0123456789",
+    "web token": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123",
+}
+PLACES = {
+    "Authorization: Bearer {}": "abcdefghijk",
+    "authorization: bearer {}": "ab.cd-ef_12",
+    "{{'x-api-key': '{}'}}": "abcdefgh12",
+    '{{"x-api-key":"{}"}}': "s3cr3tvalue",
+    '{{\\"x-api-key\\": \\"{}\\"}}': "s3cr3tvalue",
+    "x-goog-api-key: {}": "abcdefgh12",
+    "api_key={}": "abcdefgh12",
+    "aws_secret_access_key = {}": "wJalrXUtnFEMI/K7MDENG",
+    "https://{}@host.test/v1": "user:password",
+    "http://h.test/v1beta/models?key={}&alt=sse": "abc",
+    "https://b.s3.amazonaws.com/a?X-Amz-Signature={}": "0abc",
+    "https://b.blob.core.windows.net/a?sv=1&sig={}": "ab%2Bc",
+    "data:image/png;base64,{}": "iVBOR" + "A" * 80,
+    "the input {} is not allowed": "QUJD" * 200,
+}
+PLAIN = [
+    "invalid x-api-key",
+    "Incorrect API key provided: in***ey.",
+    "Bearer token missing",
+    "You exceeded your current quota, please check your plan",
+    "risk-assessment-of-the-desk-lamp",
+    "model claude-3-haiku-20240307 (org: 00000000-0000-0000-0000-000000000000)",
+    "See https://platform.openai.com/account/api-keys?tab=keys.",
+    "max_tokens: 70000 > 64000",
+    "",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+def test_keys(secret: str) -> None:
+    for text in (secret, f"the key {secret} is wrong", f"'{secret}'", f"({secret})", f"key={secret},"):
+        assert secret not in scrub(text)
+        assert MASK in scrub(text)
+    assert scrub(f"the key {secret} is wrong") == f"the key {MASK} is wrong"
+
+
+@pytest.mark.parametrize(("place", "secret"), PLACES.items())
+def test_places_where_secrets_stand(place: str, secret: str) -> None:
+    assert scrub(place.format(secret)) == place.format(MASK)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert scrub(text) == text
+
+
+def test_known_secrets_are_taken_out_whatever_they_look_like() -> None:
+    assert scrub("my pass-word and my password", "pass-word") == f"my {MASK} and my password"
+    assert scrub("abcdefgh abcdef", "abcdef", "abcdefgh") == f"{MASK} {MASK}"
+    assert scrub("a key k", "k", "") == "a key k"
+
+
+@given(text=st.text(st.sampled_from("sk-AIza0123456789abcXYZ :=?&@/.\"'key"), max_size=80))
+def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
+    once = scrub(text)
+    assert scrub(once) == once
