@@ -1,1 +1,365 @@
-"""One conversation, every provider: the public face of the library."""
+"""One conversation, every provider's API.
+
+A `PromptStack` of neutral messages is converted into the request of any API, and every change that makes is
+reported; answers, whole or streamed, come back in one form. Names are loaded at first use: importing the
+package imports no SDK.
+
+    import llmneutral
+
+    conversion = llmneutral.convert("What is a monad?", "anthropic_messages", model="claude-sonnet-5-5")
+    conversion.payload, conversion.changes
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llmneutral.configs import CONFIGS as CONFIGS
+    from llmneutral.configs import AnthropicDriversConfig as AnthropicDriversConfig
+    from llmneutral.configs import AzureOpenAiDriversConfig as AzureOpenAiDriversConfig
+    from llmneutral.configs import Defaults as Defaults
+    from llmneutral.configs import DriversConfig as DriversConfig
+    from llmneutral.configs import LocalDriversConfig as LocalDriversConfig
+    from llmneutral.configs import LocalServerDriversConfig as LocalServerDriversConfig
+    from llmneutral.configs import OllamaDriversConfig as OllamaDriversConfig
+    from llmneutral.configs import OpenAiChatDriversConfig as OpenAiChatDriversConfig
+    from llmneutral.configs import OpenAiDriversConfig as OpenAiDriversConfig
+    from llmneutral.configs import Status as Status
+    from llmneutral.configs import drivers_config as drivers_config
+    from llmneutral.configs import key_variables as key_variables
+    from llmneutral.convert.job import Target as Target
+    from llmneutral.convert.registry import get_transport as get_transport
+    from llmneutral.convert.registry import register_transport as register_transport
+    from llmneutral.convert.report import Change as Change
+    from llmneutral.convert.report import Ref as Ref
+    from llmneutral.convert.settings import SETTINGS as SETTINGS
+    from llmneutral.convert.transport import Conversion as Conversion
+    from llmneutral.convert.transport import Transport as Transport
+    from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
+    from llmneutral.drivers.base import BasePromptDriver as BasePromptDriver
+    from llmneutral.drivers.local import LocalPromptDriver as LocalPromptDriver
+    from llmneutral.drivers.making import make_driver as make_driver
+    from llmneutral.drivers.openai import AzureOpenAiPromptDriver as AzureOpenAiPromptDriver
+    from llmneutral.drivers.openai import OpenAiChatPromptDriver as OpenAiChatPromptDriver
+    from llmneutral.drivers.openai import OpenAiResponsesPromptDriver as OpenAiResponsesPromptDriver
+    from llmneutral.drivers.streams import AsyncPromptStream as AsyncPromptStream
+    from llmneutral.drivers.streams import PromptStream as PromptStream
+    from llmneutral.errors import AuthenticationError as AuthenticationError
+    from llmneutral.errors import BillingError as BillingError
+    from llmneutral.errors import ConfigurationError as ConfigurationError
+    from llmneutral.errors import ConflictError as ConflictError
+    from llmneutral.errors import ContentFilterError as ContentFilterError
+    from llmneutral.errors import ContextLengthError as ContextLengthError
+    from llmneutral.errors import ConversionError as ConversionError
+    from llmneutral.errors import InvalidRequestError as InvalidRequestError
+    from llmneutral.errors import LLMNeutralError as LLMNeutralError
+    from llmneutral.errors import MalformedResponseError as MalformedResponseError
+    from llmneutral.errors import MissingExtraError as MissingExtraError
+    from llmneutral.errors import NotFoundError as NotFoundError
+    from llmneutral.errors import OverloadedError as OverloadedError
+    from llmneutral.errors import PermissionDeniedError as PermissionDeniedError
+    from llmneutral.errors import ProviderConnectionError as ProviderConnectionError
+    from llmneutral.errors import ProviderError as ProviderError
+    from llmneutral.errors import ProviderTimeoutError as ProviderTimeoutError
+    from llmneutral.errors import RateLimitError as RateLimitError
+    from llmneutral.errors import RequestTooLargeError as RequestTooLargeError
+    from llmneutral.errors import ServerError as ServerError
+    from llmneutral.errors import StreamInterruptedError as StreamInterruptedError
+    from llmneutral.errors import StructuredOutputError as StructuredOutputError
+    from llmneutral.errors import ToolLoopError as ToolLoopError
+    from llmneutral.errors import scrub as scrub
+    from llmneutral.events import ActionChunkEvent as ActionChunkEvent
+    from llmneutral.events import AudioChunkEvent as AudioChunkEvent
+    from llmneutral.events import BaseEvent as BaseEvent
+    from llmneutral.events import ConversionChangedEvent as ConversionChangedEvent
+    from llmneutral.events import ErrorOccurredEvent as ErrorOccurredEvent
+    from llmneutral.events import EventBus as EventBus
+    from llmneutral.events import FinishPromptEvent as FinishPromptEvent
+    from llmneutral.events import FirstDeltaEvent as FirstDeltaEvent
+    from llmneutral.events import InterruptedEvent as InterruptedEvent
+    from llmneutral.events import ListenerFailedEvent as ListenerFailedEvent
+    from llmneutral.events import RetryScheduledEvent as RetryScheduledEvent
+    from llmneutral.events import StartPromptEvent as StartPromptEvent
+    from llmneutral.events import TextChunkEvent as TextChunkEvent
+    from llmneutral.events import ThinkingChunkEvent as ThinkingChunkEvent
+    from llmneutral.ir.artifacts import ActionArtifact as ActionArtifact
+    from llmneutral.ir.artifacts import AudioArtifact as AudioArtifact
+    from llmneutral.ir.artifacts import BaseArtifact as BaseArtifact
+    from llmneutral.ir.artifacts import BlobArtifact as BlobArtifact
+    from llmneutral.ir.artifacts import DocumentArtifact as DocumentArtifact
+    from llmneutral.ir.artifacts import ErrorArtifact as ErrorArtifact
+    from llmneutral.ir.artifacts import GenericArtifact as GenericArtifact
+    from llmneutral.ir.artifacts import ImageArtifact as ImageArtifact
+    from llmneutral.ir.artifacts import ImageUrlArtifact as ImageUrlArtifact
+    from llmneutral.ir.artifacts import InfoArtifact as InfoArtifact
+    from llmneutral.ir.artifacts import JsonArtifact as JsonArtifact
+    from llmneutral.ir.artifacts import ListArtifact as ListArtifact
+    from llmneutral.ir.artifacts import TextArtifact as TextArtifact
+    from llmneutral.ir.contents import ActionCallMessageContent as ActionCallMessageContent
+    from llmneutral.ir.contents import ActionResultMessageContent as ActionResultMessageContent
+    from llmneutral.ir.contents import AudioMessageContent as AudioMessageContent
+    from llmneutral.ir.contents import BaseMessageContent as BaseMessageContent
+    from llmneutral.ir.contents import DocumentMessageContent as DocumentMessageContent
+    from llmneutral.ir.contents import GenericMessageContent as GenericMessageContent
+    from llmneutral.ir.contents import ImageMessageContent as ImageMessageContent
+    from llmneutral.ir.contents import InvalidActionCallMessageContent as InvalidActionCallMessageContent
+    from llmneutral.ir.contents import Origin as Origin
+    from llmneutral.ir.contents import RefusalMessageContent as RefusalMessageContent
+    from llmneutral.ir.contents import TextMessageContent as TextMessageContent
+    from llmneutral.ir.contents import ThinkingMessageContent as ThinkingMessageContent
+    from llmneutral.ir.deltas import ActionCallDeltaMessageContent as ActionCallDeltaMessageContent
+    from llmneutral.ir.deltas import AudioDeltaMessageContent as AudioDeltaMessageContent
+    from llmneutral.ir.deltas import BaseDeltaMessageContent as BaseDeltaMessageContent
+    from llmneutral.ir.deltas import DeltaMessage as DeltaMessage
+    from llmneutral.ir.deltas import DoneDeltaMessageContent as DoneDeltaMessageContent
+    from llmneutral.ir.deltas import GenericDeltaMessageContent as GenericDeltaMessageContent
+    from llmneutral.ir.deltas import ImageDeltaMessageContent as ImageDeltaMessageContent
+    from llmneutral.ir.deltas import RefusalDeltaMessageContent as RefusalDeltaMessageContent
+    from llmneutral.ir.deltas import TextDeltaMessageContent as TextDeltaMessageContent
+    from llmneutral.ir.deltas import ThinkingDeltaMessageContent as ThinkingDeltaMessageContent
+    from llmneutral.ir.messages import Message as Message
+    from llmneutral.ir.reduce import contents_of as contents_of
+    from llmneutral.ir.responses import ErrorInfo as ErrorInfo
+    from llmneutral.ir.responses import NormalizedResponse as NormalizedResponse
+    from llmneutral.ir.responses import Usage as Usage
+    from llmneutral.ir.stack import PromptStack as PromptStack
+    from llmneutral.ir.tools import Tool as Tool
+    from llmneutral.ir.tools import ToolAction as ToolAction
+    from llmneutral.ir.tools import ToolDefinition as ToolDefinition
+    from llmneutral.ir.tools import activity as activity
+    from llmneutral.pipeline import aggregate as aggregate
+    from llmneutral.pipeline import convert as convert
+    from llmneutral.pipeline import normalize as normalize
+    from llmneutral.pipeline import normalize_stream as normalize_stream
+    from llmneutral.pipeline import read_request as read_request
+    from llmneutral.profiles import Profile as Profile
+    from llmneutral.profiles import profile as profile
+    from llmneutral.profiles import register_profile as register_profile
+    from llmneutral.resolve import API_MODES as API_MODES
+    from llmneutral.resolve import ApiModeDecision as ApiModeDecision
+    from llmneutral.resolve import resolve_api_mode as resolve_api_mode
+
+__version__ = "0.1.0"
+__all__ = [
+    "API_MODES",
+    "ActionArtifact",
+    "ActionCallDeltaMessageContent",
+    "ActionCallMessageContent",
+    "ActionChunkEvent",
+    "ActionResultMessageContent",
+    "AnthropicDriversConfig",
+    "AnthropicPromptDriver",
+    "ApiModeDecision",
+    "AsyncPromptStream",
+    "AudioArtifact",
+    "AudioChunkEvent",
+    "AudioDeltaMessageContent",
+    "AudioMessageContent",
+    "AuthenticationError",
+    "AzureOpenAiDriversConfig",
+    "AzureOpenAiPromptDriver",
+    "BaseArtifact",
+    "BaseDeltaMessageContent",
+    "BaseEvent",
+    "BaseMessageContent",
+    "BasePromptDriver",
+    "BillingError",
+    "BlobArtifact",
+    "CONFIGS",
+    "Change",
+    "ConfigurationError",
+    "ConflictError",
+    "ContentFilterError",
+    "ContextLengthError",
+    "Conversion",
+    "ConversionChangedEvent",
+    "ConversionError",
+    "Defaults",
+    "DeltaMessage",
+    "DocumentArtifact",
+    "DocumentMessageContent",
+    "DoneDeltaMessageContent",
+    "DriversConfig",
+    "ErrorArtifact",
+    "ErrorInfo",
+    "ErrorOccurredEvent",
+    "EventBus",
+    "FinishPromptEvent",
+    "FirstDeltaEvent",
+    "GenericArtifact",
+    "GenericDeltaMessageContent",
+    "GenericMessageContent",
+    "ImageArtifact",
+    "ImageDeltaMessageContent",
+    "ImageMessageContent",
+    "ImageUrlArtifact",
+    "InfoArtifact",
+    "InterruptedEvent",
+    "InvalidActionCallMessageContent",
+    "InvalidRequestError",
+    "JsonArtifact",
+    "LLMNeutralError",
+    "ListArtifact",
+    "ListenerFailedEvent",
+    "LocalDriversConfig",
+    "LocalPromptDriver",
+    "LocalServerDriversConfig",
+    "MalformedResponseError",
+    "Message",
+    "MissingExtraError",
+    "NormalizedResponse",
+    "NotFoundError",
+    "OllamaDriversConfig",
+    "OpenAiChatDriversConfig",
+    "OpenAiChatPromptDriver",
+    "OpenAiDriversConfig",
+    "OpenAiResponsesPromptDriver",
+    "Origin",
+    "OverloadedError",
+    "PermissionDeniedError",
+    "Profile",
+    "PromptStack",
+    "PromptStream",
+    "ProviderConnectionError",
+    "ProviderError",
+    "ProviderTimeoutError",
+    "RateLimitError",
+    "Ref",
+    "RefusalDeltaMessageContent",
+    "RefusalMessageContent",
+    "RequestTooLargeError",
+    "RetryScheduledEvent",
+    "SETTINGS",
+    "ServerError",
+    "StartPromptEvent",
+    "Status",
+    "StreamInterruptedError",
+    "StructuredOutputError",
+    "Target",
+    "TextArtifact",
+    "TextChunkEvent",
+    "TextDeltaMessageContent",
+    "TextMessageContent",
+    "ThinkingChunkEvent",
+    "ThinkingDeltaMessageContent",
+    "ThinkingMessageContent",
+    "Tool",
+    "ToolAction",
+    "ToolDefinition",
+    "ToolLoopError",
+    "Transport",
+    "Usage",
+    "__version__",
+    "activity",
+    "aggregate",
+    "contents_of",
+    "convert",
+    "drivers_config",
+    "get_transport",
+    "key_variables",
+    "make_driver",
+    "normalize",
+    "normalize_stream",
+    "profile",
+    "read_request",
+    "register_profile",
+    "register_transport",
+    "resolve_api_mode",
+    "scrub",
+]
+
+_PLACES = {
+    "llmneutral.configs": (
+        "AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS Defaults DriversConfig "
+        "LocalDriversConfig LocalServerDriversConfig OllamaDriversConfig OpenAiChatDriversConfig "
+        "OpenAiDriversConfig Status drivers_config key_variables"
+    ),
+    "llmneutral.convert.job": "Target",
+    "llmneutral.convert.registry": "get_transport register_transport",
+    "llmneutral.convert.report": "Change Ref",
+    "llmneutral.convert.settings": "SETTINGS",
+    "llmneutral.convert.transport": "Conversion Transport",
+    "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
+    "llmneutral.drivers.base": "BasePromptDriver",
+    "llmneutral.drivers.local": "LocalPromptDriver",
+    "llmneutral.drivers.making": "make_driver",
+    "llmneutral.drivers.openai": ("AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver"),
+    "llmneutral.drivers.streams": "AsyncPromptStream PromptStream",
+    "llmneutral.errors": (
+        "AuthenticationError BillingError ConfigurationError ConflictError ContentFilterError "
+        "ContextLengthError ConversionError InvalidRequestError LLMNeutralError "
+        "MalformedResponseError MissingExtraError NotFoundError OverloadedError PermissionDeniedError "
+        "ProviderConnectionError ProviderError ProviderTimeoutError RateLimitError "
+        "RequestTooLargeError ServerError StreamInterruptedError StructuredOutputError ToolLoopError "
+        "scrub"
+    ),
+    "llmneutral.events": (
+        "ActionChunkEvent AudioChunkEvent BaseEvent ConversionChangedEvent ErrorOccurredEvent "
+        "EventBus FinishPromptEvent FirstDeltaEvent InterruptedEvent ListenerFailedEvent "
+        "RetryScheduledEvent StartPromptEvent TextChunkEvent ThinkingChunkEvent"
+    ),
+    "llmneutral.ir.artifacts": (
+        "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "
+        "GenericArtifact ImageArtifact ImageUrlArtifact InfoArtifact JsonArtifact ListArtifact "
+        "TextArtifact"
+    ),
+    "llmneutral.ir.contents": (
+        "ActionCallMessageContent ActionResultMessageContent AudioMessageContent BaseMessageContent "
+        "DocumentMessageContent GenericMessageContent ImageMessageContent "
+        "InvalidActionCallMessageContent Origin RefusalMessageContent TextMessageContent "
+        "ThinkingMessageContent"
+    ),
+    "llmneutral.ir.deltas": (
+        "ActionCallDeltaMessageContent AudioDeltaMessageContent BaseDeltaMessageContent DeltaMessage "
+        "DoneDeltaMessageContent GenericDeltaMessageContent ImageDeltaMessageContent "
+        "RefusalDeltaMessageContent TextDeltaMessageContent ThinkingDeltaMessageContent"
+    ),
+    "llmneutral.ir.messages": "Message",
+    "llmneutral.ir.reduce": "contents_of",
+    "llmneutral.ir.responses": "ErrorInfo NormalizedResponse Usage",
+    "llmneutral.ir.stack": "PromptStack",
+    "llmneutral.ir.tools": "Tool ToolAction ToolDefinition activity",
+    "llmneutral.pipeline": "aggregate convert normalize normalize_stream read_request",
+    "llmneutral.profiles": "Profile profile register_profile",
+    "llmneutral.resolve": "API_MODES ApiModeDecision resolve_api_mode",
+}
+"""Where each name of the face stands: module → names."""
+_WHERE = {name: module for module, names in _PLACES.items() for name in names.split()}
+
+logging.getLogger("llmneutral").addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if (place := _WHERE.get(name)) is not None:
+        value = globals()[name] = getattr(import_module(place), name)
+        return value
+    if name == "widgets":  # the notebook package is reached by name only: the library knows no notebook
+        return import_module("llmneutral_widgets")
+    raise AttributeError(f"module 'llmneutral' has no attribute {name!r}")
+
+
+class _Face(type(logging)):  # type: ignore[misc]  # until the folder `convert` is renamed: the function keeps its name
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "convert" and isinstance(value, type(logging))):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "load_ipython_extension", "unload_ipython_extension", "widgets"]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Loads the magics: `%load_ext llmneutral`."""
+    import_module("llmneutral_widgets").load_ipython_extension(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Unloads the magics."""
+    import_module("llmneutral_widgets").unload_ipython_extension(ipython)

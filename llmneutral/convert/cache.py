@@ -56,7 +56,9 @@ def _without(messages: Messages, job: Job) -> Messages:
     job.note("dropped", "this target has no cache breakpoints", *blocks)
     job.tools = tuple([msgspec.structs.replace(tool, cache=None) for tool in job.tools])
     return [
-        with_content(m, [_unmarked(c, job) if c.cache else c for c in m.content]) if any(c.cache for c in m.content) else m
+        with_content(m, [_unmarked(c, job) if c.cache else c for c in m.content])
+        if any(c.cache for c in m.content)
+        else m
         for m in messages
     ]
 

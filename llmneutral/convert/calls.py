@@ -34,7 +34,11 @@ def arguments_object(call: Call, job: Job) -> JSONObject:
     if text is None:
         if call.input is None:
             return {}
-        job.note("coerced", f"the arguments of {call.name!r} are a {type(call.input).__name__}; they go as {{'_value': …}}", call)
+        job.note(
+            "coerced",
+            f"the arguments of {call.name!r} are a {type(call.input).__name__}; they go as {{'_value': …}}",
+            call,
+        )
         return {"_value": call.input}
     if text.strip() in NOTHING:
         return {}
@@ -58,7 +62,9 @@ def _unwrapped(text: str, call: Call, job: Job) -> JSONObject:
             return inner
     if value is None:
         return {}
-    job.note("coerced", f"the arguments of {call.name!r} are a {type(value).__name__}; they go as {{'_value': …}}", call)
+    job.note(
+        "coerced", f"the arguments of {call.name!r} are a {type(value).__name__}; they go as {{'_value': …}}", call
+    )
     return {"_value": value}
 
 
@@ -107,7 +113,9 @@ def plain_output(result: ActionResultMessageContent, job: Job) -> Any:
     if isinstance(output, BaseArtifact):
         return output.to_text()
     if isinstance(output, bytes | bytearray):
-        job.refuse("a result is bytes; wrap them in an ImageArtifact, AudioArtifact or BlobArtifact", result, rule="results")
+        job.refuse(
+            "a result is bytes; wrap them in an ImageArtifact, AudioArtifact or BlobArtifact", result, rule="results"
+        )
     if isinstance(output, str):
         return scrubbed(output) if has_surrogates(output) else output
     cleaned = finite(output)

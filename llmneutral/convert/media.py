@@ -88,11 +88,18 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
         ConversionError: If the block has no data, an address the API does not take and nobody fetches, or a
             type it does not take.
     """
+    if getattr(job.facts, _READS[family]) is False:
+        _unread(block, job, family)
+        return None
     data, declared = block.data, canonical_type(block.media_type)
     if data is None and block.file_id is not None:
         return Medium(declared, file_id=block.file_id)
     if data is None and block.url is not None:
-        if url and (job.settings.get("fetch") is None or block.url.startswith("http")) and job.facts.image_url is not False:
+        if (
+            url
+            and (job.settings.get("fetch") is None or block.url.startswith("http"))
+            and job.facts.image_url is not False
+        ):
             return Medium(declared, url=block.url)
         data, declared = _fetched(block, job, family)
     if data is None:
@@ -104,18 +111,35 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
         declared = real
     if types is not None and declared not in types:
         if job.setting("unsupported_media") == "text":
-            job.note("rewritten", f"{declared or 'this data'} is no {family} that {job.target.api} takes; a note stands for it", block)
+            job.note(
+                "rewritten",
+                f"{declared or 'this data'} is no {family} that {job.target.api} takes; a note stands for it",
+                block,
+            )
             return None
         listed = ", ".join(sorted(types))
-        job.refuse(f"{declared or 'unknown data'} is no {family} that {job.target.api} takes: {listed}", block, rule="media")
+        job.refuse(
+            f"{declared or 'unknown data'} is no {family} that {job.target.api} takes: {listed}", block, rule="media"
+        )
     return Medium(declared, data=data)
+
+
+def _unread(block: Any, job: Job, family: str) -> None:
+    """A model that reads no media of this kind: refused, or a note stands for it."""
+    why = f"{job.target.model or 'this model'} reads no {family}s"
+    if job.setting("unsupported_media") == "text":
+        job.note("rewritten", f"{why}; a note stands for it", block)
+        return
+    job.refuse(why, block, rule="media")
 
 
 def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
     fetch = job.settings.get("fetch")
     if fetch is None:
         job.refuse(
-            f"{job.target.api} takes no address of a {family}: {block.url}; give its bytes, or fetch=", block, rule="media"
+            f"{job.target.api} takes no address of a {family}: {block.url}; give its bytes, or fetch=",
+            block,
+            rule="media",
         )
     try:
         raw, media_type = fetch(block.url)
@@ -142,6 +166,7 @@ def as_note(block: Any) -> str:
     return f"[{block.media_type or block.to_text().strip('[]')} not sent]"
 
 
+_READS = {"image": "vision", "audio": "audio_in", "document": "documents"}
 _MAGIC = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

@@ -103,9 +103,9 @@ class NameRule(msgspec.Struct, frozen=True):
         seen = set(keys)
         for message in job.messages:
             for content in message.content:
-                if type(content) in CALLS and (key := (content.name, content.path)) not in seen:  # type: ignore[union-attr]
-                    seen.add(key)  # type: ignore[arg-type]
-                    self._settle([key], names, taken, job, content)  # type: ignore[list-item]
+                if isinstance(content, CALLS) and (key := (content.name, content.path)) not in seen:
+                    seen.add(key)
+                    self._settle([key], names, taken, job, content)
         return tools, names
 
     def _settle(self, keys: list[Key], names: ToolNames, taken: set[str], job: Job, *blocks: Any) -> None:

@@ -48,7 +48,7 @@ def well_formed(messages: Messages) -> bool:
         if message.role == "assistant":
             if awaited:
                 return False
-            awaited = [content.tag for content in message.content if type(content) in CALLS]  # type: ignore[union-attr]
+            awaited = [content.tag for content in message.content if type(content) in CALLS]  # type: ignore[union-attr, misc]
             if awaited and (None in awaited or len(set(awaited)) < len(awaited) or "" in awaited):
                 return False
             continue
@@ -144,7 +144,11 @@ class _Pairing:
     def _answer(self) -> None:
         """Settles what becomes of calls without a result."""
         tail = len(self.messages)
-        while tail and all(type(c) is Result for c in self.messages[tail - 1].content) and not self._is_assistant(tail - 1):
+        while (
+            tail
+            and all(type(c) is Result for c in self.messages[tail - 1].content)
+            and not self._is_assistant(tail - 1)
+        ):
             tail -= 1
         last = self.turns[tail - 1] if tail and self._is_assistant(tail - 1) else None
         policy = self.job.setting("orphan_calls")
@@ -237,7 +241,9 @@ class _Pairing:
         text = "\n".join(said) if result.parts is not None else _text(result.output)
         head = f"[Result of tool call {tag}, whose call is not in this conversation]"
         new = TextMessageContent(f"{head}\n{text}", cache=result.cache)
-        self.job.note("rewritten", f"the result {tag!r} has no call in this conversation; it stands as text", result, new=new)
+        self.job.note(
+            "rewritten", f"the result {tag!r} has no call in this conversation; it stands as text", result, new=new
+        )
         media = [part for part in parts if type(part) is not TextMessageContent]
         return [new, *[self.job.note.became(part, result) for part in media]]
 
@@ -267,12 +273,13 @@ def _canonical_ids(messages: Messages, job: Job) -> Messages:
     calls = [c for m in messages if m.role == "assistant" for c in m.content if type(c) in CALLS]
     tags = [c.tag for c in calls]  # type: ignore[union-attr]
     results = [c.tag for m in messages for c in m.content if type(c) is Result]
-    if None not in tags and len(set(tags)) == len(tags) and tags[: len(results)] == results:
-        if rule.valid(tags, fact):  # type: ignore[arg-type]
-            return messages
+    paired = None not in tags and len(set(tags)) == len(tags) and tags[: len(results)] == results
+    if paired and rule.valid(tags, fact):  # type: ignore[arg-type]
+        return messages
     used: set[str] = set()
     count: dict[str, int] = {}
-    out, waiting = [], []
+    out: Messages = []
+    waiting: list[tuple[Any, str]] = []
     for message in messages:
         if message.role == "assistant":
             waiting = []
@@ -314,7 +321,11 @@ def _retagged(block: Any, tag: str, job: Job) -> Any:
 def _tell(call: Any, result: Any, new: str, job: Job) -> None:
     """One remark an id, for the call and its result together."""
     if call.tag != new or (result is not None and result.tag != new):
-        why = f"the call id {call.tag!r} goes by {new!r} here" if call.tag != new else f"the id of a result is {new!r} here"
+        why = (
+            f"the call id {call.tag!r} goes by {new!r} here"
+            if call.tag != new
+            else f"the id of a result is {new!r} here"
+        )
         job.note("renamed", why, call, *([] if result is None else [result]))
 
 

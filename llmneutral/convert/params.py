@@ -45,7 +45,7 @@ def write_params(job: Job, payload: JSONObject) -> None:
     """
     before, job.note.step = job.note.step, "params"
     rows = job.transport.params
-    for name, value in job.settings.items():
+    for name in job.settings:
         setting = SETTINGS[name]
         if setting.policy or name == "extra_body":
             continue
@@ -85,6 +85,16 @@ def _unwanted(name: str, rows: Any, job: Job) -> str | None:
     return None
 
 
+def reasons(job: Job) -> bool:
+    """Whether the model reasons in this request: as asked, or where nothing is asked, by its default."""
+    effort = job.settings.get("reasoning_effort")
+    if effort is None and (budget := job.settings.get("thinking_budget")) is not None:
+        return bool(budget)
+    if effort is None:
+        effort = job.facts.effort_default or ("default" if job.facts.thinks_by_default else "none")
+    return bool(effort != "none")
+
+
 def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
     if row.low is not None and value < row.low:
         job.note("coerced", f"{name}: {value} is below the lowest value {row.low:g}", doc=row.doc)
@@ -96,12 +106,6 @@ def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
         job.note("dropped", f"{name}: only the first {row.most} of {len(value)} are taken", doc=row.doc)
         return value[: row.most]
     return value
-
-
-def reasons(job: Job) -> bool:
-    """Whether the model thinks in this request, as far as the asked effort and its facts tell."""
-    effort = job.settings.get("reasoning_effort") or job.facts.effort_default
-    return job.facts.thinks_by_default if effort is None else effort != "none"
 
 
 def nearest_effort(effort: str, levels: tuple[str, ...], job: Job) -> str:
@@ -147,7 +151,9 @@ def _allowed_by_facts(choice: ToolChoice, job: Job) -> ToolChoice | None:
     facts = job.facts
     if choice.mode == "named" and not facts.tool_choice_named:
         job.tools = tuple([t for t in job.tools if choice.names[0] in (t.native_name, t.name)])
-        job.note("coerced", f"tool_choice: one tool cannot be named here; only {choice.names[0]!r} is offered, and required")
+        job.note(
+            "coerced", f"tool_choice: one tool cannot be named here; only {choice.names[0]!r} is offered, and required"
+        )
         choice = ToolChoice("required")
     if choice.mode == "none" and not facts.tool_choice_none:
         job.tools = ()

@@ -6,6 +6,7 @@ The texts below are the only ones a conversion ever adds (beside those of `pairi
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -70,7 +71,9 @@ def _lift_system(messages: Messages, job: Job) -> Messages:
         return messages
     if job.setting("late_system") == "hoist":
         for i in late:
-            job.note("moved", "late instructions are hoisted to the start, as late_system='hoist' says", *messages[i].content)
+            job.note(
+                "moved", "late instructions are hoisted to the start, as late_system='hoist' says", *messages[i].content
+            )
         head = messages[:start] + [messages[i] for i in late]
         return head + [m for m in messages[start:] if not m.is_system()]
     out = messages[:start]
@@ -114,7 +117,7 @@ def _merge_same_role(messages: Messages, job: Job) -> Messages:
 
     Results of one turn's calls are one group in any spelling, so putting them together is no change.
     """
-    if not any([a.role == b.role and a.role not in _SYSTEM for a, b in zip(messages, messages[1:], strict=False)]):
+    if not any([a.role == b.role and a.role not in _SYSTEM for a, b in pairwise(messages)]):
         return messages
     out: Messages = []
     for message in messages:
@@ -132,7 +135,10 @@ def _lead_with_user(messages: Messages, job: Job) -> Messages:
     """The first turn is the user's."""
     start = leading_system(messages)
     if start == len(messages):
-        return [*messages, Message("user", (filler(EMPTY_MESSAGE, "there are only instructions; a turn of the user is needed", job),))]
+        return [
+            *messages,
+            Message("user", (filler(EMPTY_MESSAGE, "there are only instructions; a turn of the user is needed", job),)),
+        ]
     if messages[start].role == "user":
         return messages
     new = filler(LEADING_USER, "the first turn has to be the user's", job)
@@ -177,7 +183,9 @@ def _drop_blank_text(messages: Messages, job: Job) -> Messages:
         content = tuple([_result_without_blank(c, job) if type(c) is Result and c.parts else c for c in content])
         if message.is_system() and not content:
             continue
-        same = len(content) == len(message.content) and all(a is b for a, b in zip(content, message.content, strict=True))
+        same = len(content) == len(message.content) and all(
+            a is b for a, b in zip(content, message.content, strict=True)
+        )
         out.append(message if same else with_content(message, content))
     return out
 
@@ -260,7 +268,9 @@ def scrub_value(value: Any) -> Any:
         new = type(value)([scrub_value(entry) for entry in value])
         return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
     if isinstance(value, msgspec.Struct):
-        changed = {f: v for f in value.__struct_fields__ if (v := scrub_value(getattr(value, f))) is not getattr(value, f)}
+        changed = {
+            f: v for f in value.__struct_fields__ if (v := scrub_value(getattr(value, f))) is not getattr(value, f)
+        }
         return msgspec.structs.replace(value, **changed) if changed else value
     return value
 
@@ -342,9 +352,11 @@ def _without_media(
             content.append(_result_without_media(block, results, waiting, job))
         else:
             content.append(block)
-    return message if all(a is b for a, b in zip(content, message.content, strict=False)) and len(content) == len(
-        message.content
-    ) else with_content(message, content)
+    return (
+        message
+        if all(a is b for a, b in zip(content, message.content, strict=False)) and len(content) == len(message.content)
+        else with_content(message, content)
+    )
 
 
 def _result_without_media(result: Result, kinds: tuple[type, ...], waiting: list[Any], job: Job) -> Result:
@@ -371,11 +383,15 @@ def _keep_screenshots(messages: Messages, job: Job) -> Messages:
     for message in messages:
         content: list[Any] = []
         for block in message.content:
-            if id(block) in old:
+            if type(block) is Result and id(block) in old:
                 content.append(_without_pictures(block, job))
                 edited = True
             elif edited and job.facts.reasoning_prefix_bound and type(block) is ThinkingMessageContent:
-                job.note("dropped", "an earlier picture was removed, and this reasoning is bound to what stood before it", block)
+                job.note(
+                    "dropped",
+                    "an earlier picture was removed, and this reasoning is bound to what stood before it",
+                    block,
+                )
             else:
                 content.append(block)
         out.append(with_content(message, content) if len(content) != len(message.content) or edited else message)
@@ -392,7 +408,8 @@ def _without_pictures(result: Result, job: Job) -> Result:
     for part in result.parts or ():
         if type(part) is ImageMessageContent:
             job.note("dropped", "an old picture is left out, as keep_screenshots says", result)
-    return job.note.became(new, result)  # type: ignore[no-any-return]
+    job.note.became(new, result)
+    return new
 
 
 # --- the passes ---------------------------------------------------------------------------------
@@ -458,7 +475,9 @@ def replay_reasoning(keeps: Keeps) -> Pass:
                     content.append(new)
                 else:
                     job.note("dropped", why, block)
-            out.append(message if len(content) == len(message.content) and not changed else with_content(message, content))
+            out.append(
+                message if len(content) == len(message.content) and not changed else with_content(message, content)
+            )
         return out if changed else messages
 
     return Pass("origin_of_reasoning", run, frozenset({ThinkingMessageContent}))
@@ -482,10 +501,10 @@ def same_origin(block: Any, job: Job) -> bool | None:
         return False
     if origin.model is None or job.target.model is None:
         return None if origin.api is None else True
-    from llmneutral.profiles import matches_model, normalize_model
+    from llmneutral.profiles.models import matches, normalize_model
 
     theirs, ours = normalize_model(origin.model), normalize_model(job.target.model)
-    return theirs == ours or any(matches_model(pattern, theirs) for pattern in job.facts.reads_reasoning_from)
+    return theirs == ours or any(matches(pattern, theirs) for pattern in job.facts.reads_reasoning_from)
 
 
 INVALID = InvalidActionCallMessageContent

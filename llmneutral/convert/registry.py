@@ -40,6 +40,6 @@ def get_transport(api_mode: str) -> Transport:
         found = next((point.load() for point in entry_points(group=GROUP) if point.name == api_mode), None)
     if found is None:
         raise ConfigurationError(f"no transport for the API mode {api_mode!r}; known: {', '.join(registered())}")
-    transport = found if hasattr(found, "convert") else found()
+    transport: Transport = found if hasattr(found, "convert") else found()  # type: ignore[assignment]  # told by its method
     _transports[api_mode] = transport
     return transport

@@ -57,9 +57,7 @@ class Notes:
         self._addresses: dict[int, tuple[Ref, ...]] | None = None
         self._made: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # holds the new blocks, so that ids stay theirs
 
-    def __call__(
-        self, kind: ChangeKind, why: str, *blocks: Any, new: Any = None, doc: str | None = None
-    ) -> None:
+    def __call__(self, kind: ChangeKind, why: str, *blocks: Any, new: Any = None, doc: str | None = None) -> None:
         """Records a change of some blocks."""
         self.changes.append(Change(self.step, kind, self.refs(*blocks), why, doc))
         if new is not None:

@@ -68,21 +68,21 @@ def whole(name: str, value: Any) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         _refuse(name, value, "a whole number")
-    return value
+    return int(value)
 
 
 def positive(name: str, value: Any) -> int:
     """A whole number above 0."""
-    if (value := whole(name, value)) <= 0:
+    if (number := whole(name, value)) <= 0:
         _refuse(name, value, "a whole number above 0")
-    return value
+    return number
 
 
 def counted(name: str, value: Any) -> int:
     """A whole number from 0."""
-    if (value := whole(name, value)) < 0:
+    if (number := whole(name, value)) < 0:
         _refuse(name, value, "a whole number from 0")
-    return value
+    return number
 
 
 def flag(name: str, value: Any) -> bool:

@@ -56,7 +56,9 @@ class Reader:
         notes: Remarks for the curious.
     """
 
-    def __init__(self, api: str, finish: Mapping[str, FinishReason], usage: Callable[[JSONObject], Usage], names: Any) -> None:
+    def __init__(
+        self, api: str, finish: Mapping[str, FinishReason], usage: Callable[[JSONObject], Usage], names: Any
+    ) -> None:
         self.api = api
         self.finish_table = finish
         self.usage_of = usage
@@ -100,7 +102,9 @@ class Reader:
         if not piece and not any(marks.values()):
             return
         slot = self._by_key.get(key) or self.open(key, d.ThinkingDeltaMessageContent)
-        kind: d.DeltaKind = "redacted" if marks.get("data") else ("signature" if not piece and marks.get("signature") else "thinking")
+        kind: d.DeltaKind = (
+            "redacted" if marks.get("data") else ("signature" if not piece and marks.get("signature") else "thinking")
+        )
         self._grow(slot, kind, d.ThinkingDeltaMessageContent(piece, index=slot.index, **marks))
 
     def call(
@@ -179,7 +183,13 @@ class Reader:
         self.terminated = True
 
     def error(
-        self, raw_type: str | None, message: str = "", *, status: int | None = None, code: str | None = None, type: str | None = None
+        self,
+        raw_type: str | None,
+        message: str = "",
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        type: str | None = None,
     ) -> None:
         """An error inside the answer; it ends it."""
         kind = type or classify(status=status, type=raw_type, code=code, message=message)
@@ -202,6 +212,11 @@ class Reader:
         self._by_key[key] = slot
         return slot
 
+    def grow(self, key: Hashable, kind: d.DeltaKind, piece: Any) -> None:
+        """A piece that is made already, for the slot of a key."""
+        slot = self._by_key.get(key) or self.open(key, type(piece))
+        self._grow(slot, kind, msgspec.structs.replace(piece, index=slot.index))
+
     def _grow(self, slot: _Slot, kind: d.DeltaKind, piece: Any) -> None:
         if slot.builds is d.BaseDeltaMessageContent:
             slot.builds = type(piece)
@@ -213,7 +228,9 @@ class Reader:
 
     def _named(self, content: Any) -> Any:
         """A whole call, under the name the caller knows."""
-        if self.names is not None and isinstance(content, c.ActionCallMessageContent | c.InvalidActionCallMessageContent):
+        if self.names is not None and isinstance(
+            content, c.ActionCallMessageContent | c.InvalidActionCallMessageContent
+        ):
             name, path = self.names.get(content.name, (content.name, None))
             return msgspec.structs.replace(content, name=name, path=path)
         return content
@@ -271,7 +288,7 @@ class StreamNormalizer:
         """Takes a whole answer."""
         reader = self.reader
         try:
-            if not isinstance(response, Mapping):
+            if not isinstance(response, Mapping | Message):
                 raise TypeError(f"it is a {type(response).__name__}, not an object")
             self._read(response, reader)
         except FAULTS as error:
@@ -341,7 +358,11 @@ class StreamNormalizer:
             changed["origin"] = c.Origin(self.reader.api, self.reader.model, self._host)
         if isinstance(block, c.ActionCallMessageContent | c.InvalidActionCallMessageContent):
             if not (block.tag or "").strip():
-                said = block.raw if isinstance(block, c.InvalidActionCallMessageContent) else (block.arguments or dumps(block.input))
+                said = (
+                    block.raw
+                    if isinstance(block, c.InvalidActionCallMessageContent)
+                    else (block.arguments or dumps(block.input))
+                )
                 changed["tag"] = f"call_{digest(f'{self.reader.id}:{place}:{block.name}:{said}', 12)}"
             if self._names is not None and isinstance(block, c.ActionCallMessageContent):
                 restored = self._names.restored(self._names.native(block.name, block.path), block.input)
@@ -389,3 +410,41 @@ def _merge(into: JSONObject, fields: JSONObject) -> None:
             _merge(into[key], value)
         elif value is not None:
             into[key] = dict(value) if isinstance(value, dict) else value
+
+
+# --- deltas that are neutral already ------------------------------------------------------------
+
+
+def read_delta(delta: Delta, reader: Reader) -> None:
+    """A chunk that is a delta of ours: of a driver that makes its own."""
+    kind, content = delta.kind, delta.content
+    if kind == "start":
+        reader.start(delta.id, delta.model)
+    elif kind == "usage" and delta.usage is not None:
+        reader.usage({"usage": delta.usage}, replace=True)
+    elif kind == "finish":
+        reader.finish(delta.raw_finish_reason, reason=delta.finish_reason, details=delta.details)
+    elif kind == "error":
+        reader.error_info = delta.error
+        reader.out.append(delta)
+    elif kind == "end":
+        reader.terminated = delta.complete is not False
+    elif isinstance(content, d.DoneDeltaMessageContent):
+        reader.done(content.index) if content.value is None else reader.block(content.index, content.value)
+    elif content is not None:
+        reader.grow(content.index, kind, content)
+
+
+def read_message(message: Any, reader: Reader) -> None:
+    """A whole answer that is a message of ours."""
+    reader.start()
+    for index, content in enumerate(message.content):
+        reader.block(index, content)
+    reader.terminate()
+
+
+def neutral_normalizer() -> StreamNormalizer:
+    """Returns a normaliser for deltas and messages that are neutral already."""
+    return StreamNormalizer(
+        "neutral", chunk=read_delta, read=read_message, finish={}, usage=lambda raw: raw.get("usage") or Usage()
+    )

@@ -76,7 +76,7 @@ def plain_wire(payload: JSONObject, trace: Trace | None) -> JSONObject:
     if trace is not None:
         for key in merged:
             trace.alias_key(payload, key, merged, key)
-    return merged | extra
+    return {**merged, **extra}
 
 
 class Transport(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,17 +127,25 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         *,
         tools: Iterable[Any] = (),
         trace: bool = False,
+        first: tuple[Pass, ...] = (),
     ) -> Conversion:
         """Turns messages and tools into a request.
+
+        Args:
+            messages: The messages as the caller gave them.
+            target: Where the request goes.
+            tools: Functions, `Tool` objects, OpenAI-format dicts or definitions.
+            trace: Whether to tell which block became which JSON node.
+            first: Passes before the transport's own (a structured-output plan).
 
         Raises:
             ConversionError: If they cannot be sent to this API, naming message, block, rule and API.
         """
-        job = self._run(messages, target, tools, trace)
+        job = self._run(messages, target, tools, trace, first)
         job.note.step = "frame"
         payload = self.frame(job.messages, job)
         if (extra := target.settings.get("extra_body")) is not None:
-            payload["extra_body"] = extra
+            payload["extra_body"] = {**payload.get("extra_body", {}), **extra}
         job.check_strict()
         pointers = None
         if job.trace is not None:
@@ -155,13 +163,23 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             self.wire,
         )
 
-    def _run(self, messages: Sequence[Message], target: Target, tools: Iterable[Any], trace: bool) -> Job:
+    def _run(
+        self,
+        messages: Sequence[Message],
+        target: Target,
+        tools: Iterable[Any],
+        trace: bool,
+        first: tuple[Pass, ...] = (),
+    ) -> Job:
         """Runs the passes; the job that comes back holds the messages to be framed."""
         given = apart(messages)
         job = Job(self, given, definitions(tools), target, trace)
+        for step in first:
+            job.note.step = step.name
+            job.messages = step.run(job.messages, job)
         job.note.step = "tool_names"
         job.tools, job.names = self.names.table(job)
-        kinds = {type(content) for message in given for content in message.content}
+        kinds = {type(content) for message in job.messages for content in message.content}
         for step in self.passes:
             if step.when is None or not step.when.isdisjoint(kinds):
                 job.note.step = step.name
@@ -171,11 +189,13 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
     def convert_messages(self, messages: Iterable[Any], **settings: Any) -> Any:
         """Returns the messages part of a request; `messages` in OpenAI's format or neutral."""
         payload = self.build_kwargs(settings.pop("model", None), messages, **settings)
-        return {key: payload[key] for key in ("system", "instructions", "messages", "input", "contents") if key in payload}
+        return {
+            key: payload[key] for key in ("system", "instructions", "messages", "input", "contents") if key in payload
+        }
 
     def convert_tools(self, tools: Iterable[Any]) -> list[JSONObject]:
         """Returns the tools in this API's form."""
-        job = self._run([], Target(self.api_mode, profile(self.api_mode)), tools, False)
+        job = self._run([], Target(self.api_mode, profile(self.api_mode)), tools, trace=False)
         return written_tools(job)
 
     def build_kwargs(self, model: str | None, messages: Iterable[Any], tools: Any = None, **params: Any) -> JSONObject:

@@ -93,7 +93,7 @@ class ImageUrlArtifact(BaseArtifact, frozen=True):
 
 
 class AudioArtifact(BaseArtifact, frozen=True):
-    """Sound as bytes; `format` is wav, mp3 …"""
+    """Sound as bytes; `format` is wav, mp3 and so on."""
 
     value: bytes
     format: str = "wav"
@@ -181,6 +181,7 @@ def media_of(artifact: Any) -> JSONObject:
         return {"data": None, "text": artifact.value, "media_type": "text/plain", "name": artifact.name}
     if not isinstance(artifact, ImageArtifact | AudioArtifact | BlobArtifact | DocumentArtifact):
         raise TypeError(f"{type(artifact).__name__} is no picture, sound or document")
+    assert isinstance(artifact.value, bytes | bytearray)
     fields = {"data": base64.b64encode(artifact.value).decode(), "media_type": artifact.media_type}
     name = getattr(artifact, "name", None)
     return fields if name is None else {**fields, "name": name}
@@ -188,7 +189,7 @@ def media_of(artifact: Any) -> JSONObject:
 
 def address(url: str) -> JSONObject:
     """Returns the fields for an address: a data URL is split into its data and media type."""
-    if not url[:5].lower() == "data:":
+    if url[:5].lower() != "data:":
         return {"data": None, "url": url}
     head, _, data = url[5:].partition(",")
     media_type, *flags = head.split(";")

@@ -326,9 +326,7 @@ class RefusalMessageContent(BaseMessageContent, frozen=True, tag="refusal"):
     @classmethod
     def from_deltas(cls, deltas: Sequence[d.RefusalDeltaMessageContent]) -> Self:
         """Concatenates the words."""
-        return cls(
-            "".join([delta.text for delta in deltas]), category=_last([delta.category for delta in deltas])
-        )
+        return cls("".join([delta.text for delta in deltas]), category=_last([delta.category for delta in deltas]))
 
 
 class GenericMessageContent(BaseMessageContent, frozen=True, tag="generic"):

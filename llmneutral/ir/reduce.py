@@ -23,6 +23,7 @@ from llmneutral.ir.contents import (
     Origin,
     TextMessageContent,
 )
+from llmneutral.ir.tools import ToolAction
 
 Contents = tuple[BaseMessageContent, ...]
 
@@ -96,12 +97,10 @@ def _(artifact: art.ListArtifact) -> Contents:
     return tuple([content for member in artifact.value for content in contents_of(member)])
 
 
-def result_of(output: Any, action: art.ToolAction) -> ActionResultMessageContent:
+def result_of(output: Any, action: ToolAction) -> ActionResultMessageContent:
     """Returns the result block for what a tool gave back: text and data as they are, artifacts as blocks."""
     is_error = isinstance(output, art.ErrorArtifact)
-    if isinstance(output, art.JsonArtifact):
-        output = output.value
-    elif isinstance(output, art.TextArtifact | art.InfoArtifact | art.ErrorArtifact):
+    if isinstance(output, art.JsonArtifact | art.TextArtifact | art.InfoArtifact | art.ErrorArtifact):
         output = output.value
     parts = None
     if isinstance(output, art.BaseArtifact) or _holds_blocks(output):

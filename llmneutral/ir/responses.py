@@ -68,7 +68,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             told = [value for usage in given if (value := getattr(usage, name)) is not None]
             counts[name] = sum(told) if told else None
             partial = partial or (0 < len(told) < len(given))
-        return cls(**counts, partial=partial)  # type: ignore[arg-type]  # names are the fields' own
+        return cls(**counts, partial=partial)
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):

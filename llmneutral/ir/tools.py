@@ -70,6 +70,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
         strict: Whether the provider shall hold the model to the schema; None leaves it open.
         cache: A cache breakpoint after this tool: True, or a lifetime.
         native: A provider's own tool (web search …) as that API takes it; the other fields are then only a name.
+        extra: Further keys of a function in OpenAI's form (`defer_loading` …), for the API that knows them.
         function: What to call; it never leaves the process.
     """
 
@@ -81,6 +82,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
     cache: bool | str | None = None
     native: JSONObject | None = None
     function: Callable[..., Any] | None = None
+    extra: JSONObject | None = None
 
     @property
     def native_name(self) -> str:
@@ -98,7 +100,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
             function["parameters"] = self.parameters
         if self.strict is not None:
             function["strict"] = self.strict
-        tool: JSONObject = {"type": "function", "function": function}
+        tool: JSONObject = {"type": "function", "function": function, **(self.extra or {})}
         return tool if self.cache is None else {**tool, "cache": self.cache}
 
 
@@ -183,14 +185,20 @@ def _of_dict(tool: Mapping[str, Any], place: int) -> ToolDefinition:
     function = tool.get("function", tool)
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"tools[{place}] has no function name; give {{'type': 'function', 'function': {{'name': …}}}}")
+        raise ConfigurationError(
+            f"tools[{place}] has no function name; give {{'type': 'function', 'function': {{'name': …}}}}"
+        )
     return ToolDefinition(
         name,
         description=function.get("description") or "",
         parameters=function.get("parameters"),
         strict=function.get("strict"),
         cache=tool.get("cache"),
+        extra={key: value for key, value in tool.items() if key not in _KNOWN} or None,
     )
+
+
+_KNOWN = frozenset({"type", "function", "name", "description", "parameters", "strict", "cache"})
 
 
 def _of_function(function: Callable[..., Any]) -> ToolDefinition:

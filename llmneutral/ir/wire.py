@@ -137,9 +137,7 @@ def _file(part: Part) -> c.DocumentMessageContent:
     if "data" in fields and fields.get("url"):
         fields = {"url": fields["url"]}
     fields.setdefault("media_type", given.get("media_type"))
-    return c.DocumentMessageContent(
-        file_id=given.get("file_id"), name=given.get("filename"), **fields, **_common(part)
-    )
+    return c.DocumentMessageContent(file_id=given.get("file_id"), name=given.get("filename"), **fields, **_common(part))
 
 
 def _refusal(part: Part) -> c.RefusalMessageContent:

@@ -1,0 +1,1 @@
+"""Drivers: the only floor that waits, talks and spends."""

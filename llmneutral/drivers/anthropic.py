@@ -1,0 +1,40 @@
+"""Anthropic's Messages API, of Anthropic or of any server that imitates it.
+
+Docs: platform.claude.com/docs/en/api/messages
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmneutral.drivers.sdk_http import HttpPromptDriver
+from llmneutral.profiles.hosts import read_address
+
+OFFICIAL = "api.anthropic.com"
+
+
+class AnthropicPromptDriver(HttpPromptDriver):
+    """The `anthropic` SDK as the wire of a driver."""
+
+    sdk = "anthropic"
+    client_name = "Anthropic"
+    async_client_name = "AsyncAnthropic"
+    key_variable: str | None = "ANTHROPIC_API_KEY"
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        at_home = (
+            options if options.get("base_url") or options.get("provider") else {**options, "provider": "anthropic"}
+        )
+        super().__init__(model, **{"api_mode": "anthropic_messages", **at_home})
+
+    def client_base_url(self) -> str | None:
+        """The client appends `/v1/messages` itself, so a trailing `/v1` goes."""
+        return None if self.base_url is None else self.base_url.rstrip("/").removesuffix("/v1")
+
+    def client_headers(self) -> dict[str, str]:
+        """The SDK sends the key as a bearer token; many imitators read only `X-Api-Key`."""
+        headers = super().client_headers()
+        key = self.key()
+        if self.base_url is None or key is None or read_address(self.base_url).host == OFFICIAL:
+            return headers
+        return {"X-Api-Key": key, **headers}

@@ -1,0 +1,63 @@
+"""OpenAI and everything that speaks its APIs: Responses and Chat Completions, Azure too.
+
+Docs: developers.openai.com/api/docs/guides/migrate-to-responses, developers.openai.com/api/docs/api-reference
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmneutral.drivers.sdk_http import HttpPromptDriver
+from llmneutral.errors import ConfigurationError
+
+
+class OpenAiHttpDriver(HttpPromptDriver):
+    """The `openai` SDK as the wire of a driver."""
+
+    sdk = "openai"
+    client_name = "OpenAI"
+    async_client_name = "AsyncOpenAI"
+    key_variable: str | None = "OPENAI_API_KEY"
+
+
+class OpenAiResponsesPromptDriver(OpenAiHttpDriver):
+    """OpenAI's Responses API: the one OpenAI's models are to be called by."""
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        super().__init__(model, **{"api_mode": "codex_responses", **_at_home(options)})
+
+
+class OpenAiChatPromptDriver(OpenAiHttpDriver):
+    """Chat Completions, of OpenAI or of any server that imitates it."""
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        super().__init__(model, **{"api_mode": "chat_completions", **_at_home(options)})
+
+
+class AzureOpenAiPromptDriver(OpenAiHttpDriver):
+    """Azure OpenAI by its `/openai/v1` address, which needs no API version.
+
+    Args:
+        azure_endpoint: `https://NAME.openai.azure.com`.
+        deployment: Name of the deployment: it stands where others have the model.
+        model: The model behind it, for its facts; the deployment's name unless given.
+
+    Docs: learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+    """
+
+    key_variable = "AZURE_OPENAI_API_KEY"
+
+    def __init__(self, azure_endpoint: str, deployment: str, **options: Any) -> None:
+        if not azure_endpoint or not deployment:
+            raise ConfigurationError(
+                "Azure OpenAI needs azure_endpoint='https://NAME.openai.azure.com' and deployment='NAME'"
+            )
+        base_url = azure_endpoint.rstrip("/").removesuffix("/openai/v1") + "/openai/v1"
+        super().__init__(
+            deployment, **{"provider": "azure", "api_mode": "chat_completions", "base_url": base_url, **options}
+        )
+
+
+def _at_home(options: dict[str, Any]) -> dict[str, Any]:
+    """At OpenAI itself unless another address is given."""
+    return options if options.get("base_url") or options.get("provider") else {**options, "provider": "openai"}

@@ -1,0 +1,347 @@
+"""What is published while a driver works, and the bus it is published on.
+
+Events are frozen snapshots. Nothing is built for nobody: a publisher looks first whether somebody
+listens to the class. Listeners run in the calling thread, outside the retry scope; an exception in one
+is told once as `ListenerFailedEvent` and by `warnings.warn`, and never reaches the call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import msgspec
+
+from llmneutral.convert.report import Change
+from llmneutral.convert.transport import Conversion
+from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.responses import ErrorInfo, NormalizedResponse
+
+
+class BaseEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Fields of every event.
+
+    Attributes:
+        id: Unique in this process.
+        timestamp: Seconds since the epoch.
+        run_id: The run (an agent's, or a single call) it belongs to.
+        attempt: Number of the request, from 1.
+        driver: Class name of the driver.
+        provider: Provider, where it is known.
+        api: API mode.
+        model: Model as it was asked for.
+        meta: What the caller attached.
+    """
+
+    id: str
+    timestamp: float
+    run_id: str
+    attempt: int = 1
+    driver: str | None = None
+    provider: str | None = None
+    api: str | None = None
+    model: str | None = None
+    meta: JSONObject | None = None
+
+    @property
+    def type(self) -> str:
+        """The name of its class."""
+        return type(self).__name__
+
+
+class StartRunEvent(BaseEvent, frozen=True, kw_only=True):
+    """A run begins; `input` says roles, kinds of blocks and sizes, never texts."""
+
+    input: JSONObject
+    settings: JSONObject
+
+
+class StartPromptEvent(BaseEvent, frozen=True, kw_only=True):
+    """A request is about to be sent."""
+
+    conversion: Conversion | None
+    stream: bool
+
+
+class ConversionChangedEvent(BaseEvent, frozen=True, kw_only=True):
+    """The conversion changed something; one event a change."""
+
+    change: Change
+
+
+class RetryScheduledEvent(BaseEvent, frozen=True, kw_only=True):
+    """An attempt failed and will be repeated after `wait` seconds."""
+
+    error: Exception
+    wait: float
+    next_attempt: int
+
+
+class FirstDeltaEvent(BaseEvent, frozen=True, kw_only=True):
+    """The first piece of the answer came, `latency` seconds after the request."""
+
+    latency: float
+
+
+class ChunkEvent(BaseEvent, frozen=True, kw_only=True):
+    """A piece of the answer; `slot` is the block it belongs to."""
+
+    slot: int
+
+
+class TextChunkEvent(ChunkEvent, frozen=True, kw_only=True):
+    """A piece of text."""
+
+    token: str
+
+
+class ThinkingChunkEvent(ChunkEvent, frozen=True, kw_only=True):
+    """A piece of reasoning."""
+
+    token: str
+
+
+class ActionChunkEvent(ChunkEvent, frozen=True, kw_only=True):
+    """A piece of a tool call."""
+
+    tag: str | None
+    name: str | None
+    path: str | None
+    partial_input: str
+
+
+class AudioChunkEvent(ChunkEvent, frozen=True, kw_only=True):
+    """A piece of sound, base64."""
+
+    data: str | None
+
+
+class ParsedPartialEvent(BaseEvent, frozen=True, kw_only=True):
+    """What a structured answer holds so far; for display only."""
+
+    value: Any
+
+
+class FinishPromptEvent(BaseEvent, frozen=True, kw_only=True):
+    """The answer is complete; `latency` in seconds since the request."""
+
+    response: NormalizedResponse
+    latency: float
+    request_id: str | None = None
+
+    @property
+    def input_tokens(self) -> int | None:
+        """Prompt tokens; None if unknown."""
+        return self.response.usage.input_total
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Tokens of the answer; None if unknown."""
+        return self.response.usage.output_total
+
+
+class StartActionEvent(BaseEvent, frozen=True, kw_only=True):
+    """A tool is about to run."""
+
+    tag: str | None
+    name: str
+    path: str | None
+    input: Any
+
+
+class FinishActionEvent(BaseEvent, frozen=True, kw_only=True):
+    """A tool has run; `duration` in seconds."""
+
+    tag: str | None
+    name: str
+    path: str | None
+    output: Any
+    error: str | None
+    duration: float
+
+
+class RepairTurnEvent(BaseEvent, frozen=True, kw_only=True):
+    """A structured answer was invalid and is asked for again."""
+
+    problems: tuple[str, ...]
+    number: int
+
+
+class ApprovalRequestedEvent(BaseEvent, frozen=True, kw_only=True):
+    """An agent program asks for leave to do something."""
+
+    request: JSONObject
+
+
+class ApprovalAnsweredEvent(BaseEvent, frozen=True, kw_only=True):
+    """Leave was given or declined."""
+
+    request: JSONObject
+    decision: Any
+
+
+class ErrorOccurredEvent(BaseEvent, frozen=True, kw_only=True):
+    """The call failed for good."""
+
+    error: ErrorInfo
+    partial: NormalizedResponse | None
+
+
+class InterruptedEvent(BaseEvent, frozen=True, kw_only=True):
+    """The caller stopped the call."""
+
+    partial: NormalizedResponse | None
+
+
+class FinishRunEvent(BaseEvent, frozen=True, kw_only=True):
+    """A run is over."""
+
+    output: str | None
+    usage: JSONObject
+    steps: int
+
+
+class ListenerFailedEvent(BaseEvent, frozen=True, kw_only=True):
+    """A listener raised; never delivered to the one that failed."""
+
+    listener: str
+    exception: str
+
+
+E = TypeVar("E", bound=BaseEvent)
+Listener = Callable[[Any], object]
+
+
+class Handle:
+    """What `on` gives back; `off` ends the listening."""
+
+    def __init__(self, off: Callable[[], None]) -> None:
+        self._off = off
+
+    def off(self) -> None:
+        """Ends the listening; a second call does nothing."""
+        self._off()
+
+
+class Listeners:
+    """Listeners by class of event, in the order of their registration."""
+
+    def __init__(self) -> None:
+        self._entries: tuple[tuple[type[BaseEvent], Listener], ...] = ()
+        self._lock = threading.Lock()
+
+    def on(self, event_type: type[E], listener: Callable[[E], object]) -> Handle:
+        """Calls `listener` with each event of a class (or of a class derived from it)."""
+        entry = (event_type, listener)
+        with self._lock:
+            self._entries = (*self._entries, entry)
+
+        def off() -> None:
+            with self._lock:
+                self._entries = tuple([each for each in self._entries if each is not entry])
+
+        return Handle(off)
+
+    def entries(self) -> tuple[tuple[type[BaseEvent], Listener], ...]:
+        """Returns what is registered now."""
+        return self._entries
+
+
+class _EventBus(Listeners):
+    """Process-wide listeners, seen from every thread; and those of the current context alone."""
+
+    @contextlib.contextmanager
+    def listening(self, listener: Listener, event_type: type[BaseEvent] = BaseEvent) -> Iterator[None]:
+        """Listens inside this block, in this context (thread or task) only."""
+        entry = (event_type, listener)
+        token = _context.set((*_context.get(), entry))
+        try:
+            yield
+        finally:
+            _context.reset(token)
+
+    def entries(self) -> tuple[tuple[type[BaseEvent], Listener], ...]:
+        """Returns the process-wide listeners, then those of this context."""
+        return self._entries + _context.get()
+
+
+class Publisher:
+    """Publishes the events of one call: to the driver's listeners, then to the bus.
+
+    Args:
+        listeners: The driver's own.
+        run_id: The run the call belongs to; a new one unless given.
+        common: driver, provider, api, model and meta of each event.
+    """
+
+    __slots__ = ("_cache", "_common", "_entries", "attempt", "run_id")
+
+    def __init__(self, listeners: Listeners | None = None, *, run_id: str | None = None, **common: Any) -> None:
+        self._entries = (listeners.entries() if listeners is not None else ()) + EventBus.entries()
+        self._common = common
+        self._cache: dict[type, bool] = {}
+        self.run_id = run_id or new_id("run")
+        self.attempt = 1
+
+    def wants(self, event_type: type[BaseEvent]) -> bool:
+        """Whether somebody listens to a class."""
+        found = self._cache.get(event_type)
+        if found is None:
+            found = any(issubclass(event_type, kind) for kind, _ in self._entries)
+            self._cache[event_type] = found
+        return found
+
+    def publish(self, event_type: type[BaseEvent], **fields: Any) -> None:
+        """Builds an event and hands it to whoever listens; nobody listening costs a look-up."""
+        if not self.wants(event_type):
+            return
+        event = event_type(
+            id=new_id("ev"), timestamp=time.time(), run_id=self.run_id, attempt=self.attempt, **self._common, **fields
+        )
+        for kind, listener in self._entries:
+            if isinstance(event, kind):
+                self._hand(event, listener)
+
+    def _hand(self, event: BaseEvent, listener: Listener) -> None:
+        try:
+            listener(event)
+        except Exception as error:  # noqa: BLE001  # whatever a listener does, the call goes on
+            name = getattr(listener, "__qualname__", repr(listener))
+            warnings.warn(f"the listener {name} failed on {event.type}: {error!r}", RuntimeWarning, stacklevel=4)
+            self._tell_failure(listener, name, error)
+
+    def _tell_failure(self, failed: Listener, name: str, error: Exception) -> None:
+        others = [
+            entry for entry in self._entries if entry[1] is not failed and issubclass(ListenerFailedEvent, entry[0])
+        ]
+        if not others:
+            return
+        event = ListenerFailedEvent(
+            id=new_id("ev"),
+            timestamp=time.time(),
+            run_id=self.run_id,
+            listener=name,
+            exception=repr(error),
+            **self._common,
+        )
+        for _, listener in others:
+            with contextlib.suppress(Exception):
+                listener(event)
+
+
+def new_id(prefix: str) -> str:
+    """Returns an id that is unique in this process, and unlikely to meet another process's."""
+    return f"{prefix}-{_salt}-{next(_counter)}"
+
+
+EventBus = _EventBus()
+_context: ContextVar[tuple[tuple[type[BaseEvent], Listener], ...]] = ContextVar("llmneutral_listeners", default=())
+_counter = itertools.count(1)
+_salt = f"{os.getpid():x}{time.time_ns() & 0xFFFFFF:06x}"

@@ -1,0 +1,262 @@
+"""Source + target → Conversion, and a provider's answer → NormalizedResponse.
+
+What the face's functions and the drivers call; nothing here waits, talks or spends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+import msgspec
+
+from llmneutral import structured
+from llmneutral.convert.job import Target
+from llmneutral.convert.settings import canonical_settings
+from llmneutral.convert.stream import StreamNormalizer
+from llmneutral.convert.transport import Conversion, Transport
+from llmneutral.errors import ConfigurationError, ConversionError, StructuredOutputError
+from llmneutral.ir.deltas import DeltaMessage
+from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.messages import Message
+from llmneutral.ir.responses import NormalizedResponse
+from llmneutral.ir.stack import PromptStack
+from llmneutral.ir.tools import definitions
+from llmneutral.profiles import profile
+from llmneutral.profiles.hosts import OFFICIAL_URLS, normalize_provider, read_address
+from llmneutral.resolve import canonical_api_mode
+from llmneutral.transports import get_transport, registered
+
+_OFFICIAL = {
+    "chat_completions": "openai",
+    "codex_responses": "openai",
+    "anthropic_messages": "anthropic",
+    "gemini_native": "gemini",
+    "cohere_chat": "cohere",
+    "mistral_chat": "mistral",
+}
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A source, frozen: what happens to it later is never seen by a conversion."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Any, ...] = ()
+    output_schema: Any = None
+    settings: JSONObject = msgspec.field(default_factory=dict)
+
+
+def snapshot(source: Any) -> Snapshot:
+    """Freezes a source: a PromptStack, text, artifacts, or messages (neutral or in OpenAI's format).
+
+    Raises:
+        ConversionError: If it is none of these, or a message is malformed.
+    """
+    if isinstance(source, Snapshot):
+        return source
+    if isinstance(source, PromptStack):
+        return Snapshot(tuple(source.messages), tuple(source.tools), source.output_schema, dict(source.settings))
+    if isinstance(source, Message):
+        return Snapshot((source,))
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes) and all(map(_is_message, source)):
+        return Snapshot(tuple(PromptStack.from_openai(source).messages))
+    if source is None or (isinstance(source, str) and not source.strip()):
+        raise ConversionError("the prompt is empty: give text, messages or a PromptStack", rule="source")
+    if isinstance(source, Mapping | bytes):
+        raise ConversionError(
+            f"the source is a {type(source).__name__}; give text, a PromptStack, an artifact, or a list of messages",
+            rule="source",
+        )
+    return Snapshot(tuple(PromptStack.from_artifact(source).messages))
+
+
+def _is_message(entry: Any) -> bool:
+    return isinstance(entry, Message) or (isinstance(entry, Mapping) and "role" in entry)
+
+
+def target_of(
+    api: str,
+    *,
+    model: str | None = None,
+    provider: str | None = None,
+    base_url: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any],
+) -> Target:
+    """Returns the target of a conversion, with its profile."""
+    host = read_address(base_url).host if base_url else None
+    if host is None:
+        known = normalize_provider(provider)
+        official = OFFICIAL_URLS.get(known or _OFFICIAL.get(api, ""))
+        host = read_address(official).host if official else None
+    found = profile(api, provider, base_url, model, facts)
+    return Target(api, found, model, provider, base_url, host, settings)
+
+
+@overload
+def convert(source: Any, to: str, **settings: Any) -> Conversion: ...
+@overload
+def convert(source: Any, to: Iterable[str], **settings: Any) -> dict[str, Conversion]: ...
+def convert(source: Any, to: str | Iterable[str], **settings: Any) -> Conversion | dict[str, Conversion]:
+    """Turns a conversation into the request of one API, or of several.
+
+    Args:
+        source: A PromptStack, text, an artifact, or a list of messages in OpenAI's format.
+        to: An API mode or an alias of one, a list of them, or `"all"`.
+        **settings: `model`, `provider`, `base_url` and `facts` name the target; `tools`, `tool_choice`,
+            `output_schema` and `trace` as they say; everything else is a neutral setting (see
+            `llmneutral.SETTINGS`). A keyword wins over what a stack carries.
+
+    Returns:
+        The conversion; for several targets a dict by canonical API mode, in the order asked for.
+
+    Raises:
+        ConfigurationError: If a mode, setting or fact is unknown.
+        ConversionError: If the source cannot be sent to this API, naming message, block, rule and API.
+    """
+    given = snapshot(source)
+    if isinstance(to, str) and to != "all":
+        return convert_snapshot(given, to, **settings)
+    modes = registered() if to == "all" else [canonical_api_mode(mode) for mode in to]
+    return {mode: convert_snapshot(given, mode, **settings) for mode in modes}
+
+
+def convert_snapshot(
+    given: Snapshot,
+    to: str,
+    *,
+    model: str | None = None,
+    tools: Iterable[Any] | None = None,
+    tool_choice: Any = None,
+    output_schema: Any = None,
+    provider: str | None = None,
+    base_url: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    trace: bool = False,
+    **params: Any,
+) -> Conversion:
+    """Turns a frozen source into the request of one API; arguments as for `convert`."""
+    api = canonical_api_mode(to)
+    if api == "codex_app_server":
+        raise ConversionError(
+            "codex_app_server is a process that owns the conversation: it has a driver, and no payload",
+            rule="api",
+            api=api,
+        )
+    transport = get_transport(api)
+    settings = canonical_settings(
+        {**given.settings, **params, "tool_choice": tool_choice or given.settings.get("tool_choice")}
+    )
+    target = target_of(api, model=model, provider=provider, base_url=base_url, facts=facts, settings=settings)
+    offered = definitions(given.tools if tools is None else tools)
+    wanted = given.output_schema if output_schema is None else output_schema
+    if wanted is None:
+        return transport.convert(given.messages, target, tools=offered, trace=trace)
+    plan = structured.plan(wanted, settings, target.facts, offered)
+    changed: JSONObject = {}
+    if plan.strategy == "native":
+        changed = {"output_schema": plan.schema, "schema_name": plan.name}
+    if plan.tool_choice is not None and "tool_choice" not in settings:
+        changed["settings"] = {**settings, "tool_choice": plan.tool_choice}
+    target = msgspec.structs.replace(target, **changed)
+    made = transport.convert(given.messages, target, tools=offered, trace=trace, first=plan.passes)
+    return msgspec.structs.replace(made, answer=plan)
+
+
+def read_request(payload: Mapping[str, Any], api: str) -> PromptStack:
+    """Reads a provider's request body: the other way round.
+
+    Args:
+        payload: The body, in the REST or the SDK's spelling.
+        api: API mode or an alias.
+
+    Returns:
+        A stack with messages, tools, output schema and settings.
+
+    Raises:
+        ConversionError: If it is no request of this API.
+    """
+    transport = _transport(api)
+    if not isinstance(payload, Mapping):
+        raise ConversionError(f"a request body is an object, not a {type(payload).__name__}", api=transport.api_mode)
+    try:
+        return transport.read_request(dict(payload))
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        what = f"this is no request of {transport.api_mode}: {type(error).__name__}: {error}"
+        raise ConversionError(what, rule="read_request", api=transport.api_mode) from error
+
+
+def normalize(response: Any, api: str, *, names: Any = None) -> NormalizedResponse:
+    """Reads a provider's whole answer.
+
+    Args:
+        response: The response body as a dict, or the SDK's object.
+        api: API mode or an alias.
+        names: `Conversion.names`, or the Conversion itself: then `parsed` is filled where an output schema was
+            asked for.
+    """
+    transport = _transport(api)
+    answer = transport.normalize_response(plain(response), names=names_of(names), host=host_of(names))
+    return with_parsed(answer, names)
+
+
+def normalize_stream(chunks: Iterable[Any], api: str, *, names: Any = None) -> Iterator[DeltaMessage]:
+    """Reads a provider's stream; state is the iterator's own.
+
+    Args:
+        chunks: The chunks as dicts (or SDK objects), in order; where the wire ends with it, `"[DONE]"` is the last.
+        api: API mode or an alias.
+        names: As for `normalize`.
+
+    Yields:
+        Deltas: `start` once and first, `end` once and last, whatever happened.
+    """
+    normalizer = _transport(api).stream(names=names_of(names), host=host_of(names))
+    for chunk in chunks:
+        yield from normalizer.feed(plain(chunk))
+    yield from normalizer.close()
+
+
+def aggregate(chunks: Iterable[Any], api: str, *, names: Any = None) -> NormalizedResponse:
+    """Puts a stream together; arguments as for `normalize_stream`."""
+    normalizer: StreamNormalizer = _transport(api).stream(names=names_of(names), host=host_of(names))
+    for chunk in chunks:
+        normalizer.feed(plain(chunk))
+    normalizer.close()
+    return with_parsed(normalizer.response, names)
+
+
+def with_parsed(response: NormalizedResponse, names: Any) -> NormalizedResponse:
+    """Fills `parsed` by a conversion's plan; what is no valid value stays None, with a note."""
+    plan = names.answer if isinstance(names, Conversion) else None
+    if plan is None or not structured.wants_parsing(response, plan):
+        return response
+    try:
+        return msgspec.structs.replace(response, parsed=structured.parse(response, plan))
+    except StructuredOutputError as error:
+        return msgspec.structs.replace(response, notes=(*response.notes, str(error)))
+
+
+def names_of(names: Any) -> Any:
+    """Returns the name table of a conversion, or what was given."""
+    return names.names if isinstance(names, Conversion) else names
+
+
+def host_of(names: Any) -> str | None:
+    """Returns the host a conversion was made for."""
+    return names.target.host if isinstance(names, Conversion) else None
+
+
+def plain(value: Any) -> Any:
+    """Returns an SDK's object as a dict; anything else as it is."""
+    if isinstance(value, dict | str):
+        return value
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json", by_alias=True) if dump is not None else value
+
+
+def _transport(api: str) -> Transport:
+    mode = canonical_api_mode(api)
+    if mode == "codex_app_server":
+        raise ConfigurationError("codex_app_server has a driver, and no transport")
+    return get_transport(mode)
