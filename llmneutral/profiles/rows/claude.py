@@ -42,7 +42,7 @@ _AT: dict[str, dict[str, Any]] = {
 
 
 # From one generation to the next: each adds its bans to those before it.
-_PLAIN: dict[str, Any] = _FAMILY | {"context_window": 200_000, "prefill": True}
+_PLAIN: dict[str, Any] = _FAMILY | {"context_window": 200_000, "prefill": True, "thinking": "none"}
 _BUDGET: dict[str, Any] = _PLAIN | {"thinking": "budget", "budget_range": (1_024, 128_000)}
 _ADAPTIVE: dict[str, Any] = _FAMILY | {
     "context_window": 1_000_000,

@@ -123,12 +123,13 @@ GPT_ROWS: tuple[ModelRow, ...] = (
         developer_role=False,
     ),
     _row("o1", ("o1", "o3-mini"), _REASONING, _O_SERIES),
-    _row("o3", ("o3", "o4-mini", "codex-mini"), _REASONING, _O_SERIES, rejects=(*_SAMPLING, "stop")),
+    _row("o3", ("o3", "o4-mini"), _REASONING, _O_SERIES, rejects=(*_SAMPLING, "stop")),
     _row("o-newest", ("o2", "o4", "o5", "o6", "o7"), _REASONING, _O_SERIES, context_window=None, max_output=None),
     _row(
         "gpt-5-chat", ("gpt-5-chat",), f"{_MODELS}/gpt-5-chat-latest", _PLAIN, context_window=128_000, max_output=16_384
     ),
     _row("gpt-5-pro", ("gpt-5-pro",), f"{_MODELS}/gpt-5-pro", _GPT_5, effort_levels=("high",), effort_default="high"),
+    _row("gpt-5.1-codex-max", ("gpt-5.1-codex-max",), _AZURE, _GPT_5, effort_levels=(*_THREE, "xhigh")),
     _row("gpt-5-codex", ("gpt-5-codex", "gpt-5.1-codex", "gpt-5.1-codex-mini"), _AZURE, _GPT_5, effort_levels=_THREE),
     _row(
         "gpt-5", ("gpt-5", "gpt-5.0"), _REASONING, _GPT_5, effort_levels=("minimal", *_THREE), effort_default="medium"
@@ -161,6 +162,7 @@ GPT_ROWS: tuple[ModelRow, ...] = (
         breakpoint=True,
         reasoning_prefix_bound=True,
     ),
+    _row("codex-mini", ("codex-mini",), _MODELS, _O_SERIES, rejects=(*_SAMPLING, "stop")),
     # A GPT that is not known yet: the bans of the newest, and no limits.
     _row(
         "gpt-newest",

@@ -75,7 +75,7 @@ _KIMI_ROWS = (
     ),
     ModelRow(
         "kimi-k2",
-        ("kimi-k2", "kimi-latest", "moonshot-v1*"),
+        ("kimi-k2", "moonshot-v1*"),
         f"{_KIMI}/use-kimi-api-to-complete-tool-calls",
         facts={"json_object": True},
         apis=_CHAT,
