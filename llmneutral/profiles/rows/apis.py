@@ -21,7 +21,6 @@ API_ROWS: dict[str, ApiRow] = {
         facts={
             "max_stop": 0,
             "tool_name_max": 64,
-            "tool_id": r"[A-Za-z0-9_-]{1,64}",
             "image_types": _COMMON_IMAGES,
             "top_k": False,
             "thinking": "effort",
@@ -38,7 +37,6 @@ API_ROWS: dict[str, ApiRow] = {
         endpoint="anthropic",
         facts={
             "tool_name_max": 128,
-            "tool_id": r"[a-zA-Z0-9_-]+",
             "leading_user": True,
             "image_types": _COMMON_IMAGES,
             # A third party's model that is asked to think: the oldest form is the one they imitate.
@@ -79,7 +77,6 @@ API_ROWS: dict[str, ApiRow] = {
         facts={
             "max_stop": 2500,
             "tool_name_max": 64,
-            "tool_id": r"[a-zA-Z0-9_.:-]{1,64}",
             "alternate_roles": True,
             "leading_user": True,
             "top_k": False,
