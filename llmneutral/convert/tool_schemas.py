@@ -1,0 +1,78 @@
+"""Schemas of tools and answers in a request: written in an API's dialect, and every loss reported once a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from llmneutral.convert.job import Job
+from llmneutral.convert.schema import Reduced, reduce_schema, strict_compile
+from llmneutral.errors import ConversionError
+from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.tools import ToolDefinition
+
+
+class ToolSchema(NamedTuple):
+    """The parameters of a tool as they go out.
+
+    Attributes:
+        schema: The JSON Schema; it is shared between requests, so nothing in it may be changed.
+        strict: True where the provider shall enforce it, False where it was said not to, None where nobody asked.
+    """
+
+    schema: JSONObject
+    strict: bool | None
+
+
+def tool_schema(tool: ToolDefinition, native: str, dialect: str, job: Job) -> ToolSchema:
+    """Writes the parameters of a tool in a dialect of `convert.schema`, after the endpoint's facts.
+
+    Renamed property keys are put into the name table, so that the arguments of an answer get their own back.
+
+    Args:
+        tool: The tool.
+        native: Its name in this request.
+        dialect: A key of `schema.DIALECTS`.
+        job: The conversion.
+
+    Raises:
+        ConversionError: If the schema cannot be sent, naming the tool.
+    """
+    wanted = tool.strict
+    if wanted and not job.facts.strict_tools:
+        job.note("coerced", f"the tool {tool.native_name!r}: strict is not understood here; it is left out")
+        wanted = None
+    what = f"the tool {tool.native_name!r}"
+    reduced = _reduced(tool.parameters, dialect, what, job, strict=bool(wanted))
+    if reduced.renamed:
+        job.names.renamed[native] = reduced.renamed
+        keys = ", ".join([repr(key) for key in reduced.renamed.values()])
+        job.note("renamed", f"{what}: the property names {keys} are not taken here and go by others")
+    return ToolSchema(reduced.schema, reduced.strict if wanted else wanted)
+
+
+def answer_schema(schema: Mapping[str, Any], dialect: str, job: Job) -> JSONObject:
+    """Writes the schema of an answer in a dialect; what cannot be enforced is checked after parsing.
+
+    Raises:
+        ConversionError: If the schema cannot be sent.
+    """
+    return _reduced(schema, dialect, "the output schema", job, strict=False).schema
+
+
+def _reduced(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job, *, strict: bool) -> Reduced:
+    facts = job.facts
+    compile_ = strict_compile if strict else reduce_schema
+    try:
+        reduced = compile_(
+            schema, dialect, drops=facts.schema_drops, numeric_enum=facts.numeric_enum, enum_slash=facts.enum_slash
+        )
+    except ConversionError as error:
+        hint = f" {error.hint}" if error.hint else ""
+        job.refuse(f"{what}: {error.message}{hint}", rule="schema")
+    if reduced.lost:
+        job.note("coerced", f"{what}: its schema loses what this API does not take: {', '.join(reduced.lost)}")
+    for note in reduced.notes:
+        kind = "coerced" if reduced.strict is False and note.startswith("strict") else "rewritten"
+        job.note(kind, f"{what}: {note}")  # type: ignore[arg-type]  # both are change kinds
+    return reduced
