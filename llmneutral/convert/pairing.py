@@ -280,16 +280,18 @@ def _canonical_ids(messages: Messages, job: Job) -> Messages:
     count: dict[str, int] = {}
     out: Messages = []
     waiting: list[tuple[Any, str]] = []
+    kept: set[str] = set()  # ids of the turn that go out as they are, whatever comes before them
     for message in messages:
         if message.role == "assistant":
             waiting = []
+            kept = {c.tag for c in message.content if type(c) in CALLS and c.tag and rule.valid([c.tag], fact)} - used  # type: ignore[union-attr]
         content = list(message.content)
         for place, block in enumerate(content):
             if type(block) in CALLS:
                 original = _original(block, len(used))
                 again = count.get(original, 0)
                 count[original] = again + 1
-                new = rule.mapped(original, len(used), used, again, fact)
+                new = rule.mapped(original, len(used), used if original in kept else used | kept, again, fact)
                 used.add(new)
                 waiting.append((block, new))
                 content[place] = _retagged(block, new, job)
