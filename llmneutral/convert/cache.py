@@ -8,7 +8,7 @@ import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.passes import move_mark, with_content
-from llmneutral.ir.contents import ThinkingMessageContent
+from llmneutral.ir.contents import ActionResultMessageContent, ThinkingMessageContent
 
 MOST = 4
 
@@ -98,4 +98,29 @@ def _automatic(messages: Messages, job: Job) -> Messages:
     return out
 
 
+def _marks_on_results(messages: Messages, job: Job) -> Messages:
+    """A mark inside a result stands on the result: its parts cannot carry one."""
+    if not any([_marked_inside(c) for m in messages for c in m.content]):
+        return messages
+    return [
+        with_content(m, [_hoisted(c, job) if _marked_inside(c) else c for c in m.content])
+        if any([_marked_inside(c) for c in m.content])
+        else m
+        for m in messages
+    ]
+
+
+def _marked_inside(block: Any) -> bool:
+    return type(block) is ActionResultMessageContent and bool(block.parts) and any([p.cache for p in block.parts or ()])
+
+
+def _hoisted(result: Any, job: Job) -> Any:
+    mark = result.cache or next(part.cache for part in result.parts if part.cache)
+    parts = tuple([msgspec.structs.replace(part, cache=None) if part.cache else part for part in result.parts])
+    new = msgspec.structs.replace(result, cache=mark, parts=parts)
+    job.note("moved", "the cache mark inside a result stands on the result", result, new=new)
+    return new
+
+
 limit_cache_marks = Pass("limit_cache_marks", _limit_cache_marks)
+marks_on_results = Pass("marks_on_results", _marks_on_results, frozenset({ActionResultMessageContent}))
