@@ -159,6 +159,13 @@ class Reader:
         """Whether a slot is open under a key."""
         return key in self._by_key
 
+    def so_far(self, key: Hashable) -> str:
+        """Returns the text, or the arguments, that the pieces under a key add up to."""
+        slot = self._by_key.get(key)
+        if slot is None:
+            return ""
+        return "".join([getattr(p, "partial_input", None) or getattr(p, "text", "") for p in slot.pieces])
+
     def usage(self, fields: Any, *, replace: bool = False) -> None:
         """Token counts: per field, the last value that is not null stands (or the whole object, `replace`)."""
         if not isinstance(fields, dict):
@@ -394,6 +401,7 @@ _STAMPED = (
     c.TextMessageContent,
     c.ActionCallMessageContent,
     c.AudioMessageContent,
+    c.RefusalMessageContent,
 )
 
 
