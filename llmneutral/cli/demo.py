@@ -7,6 +7,7 @@ for it, and what comes back in one form, stands side by side.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -53,15 +54,25 @@ def _run(arguments: argparse.Namespace) -> int:
     local_weights.path()  # what is missing is told before anything is shown
     page = Page(sys.stdout)
     page.title("One conversation, three protocols, a small model on this machine")
-    page.line("SmolLM2 has 135 million parameters: it shows how everything works, not how well a model can answer.")
     started = time.perf_counter()
     server = shared_server()
     page.line(f"{server.model} started in {time.perf_counter() - started:.1f} s, at {server.base_url}")
+    if server.model == local_weights.SMOLLM2.name:
+        page.line("With 135 million parameters it shows how everything works, not how well a model can answer.")
     try:
+        page.line(f"the SDKs loaded in {_load_sdks():.1f} s")
         show(arguments.question, page, _local_driver)
     finally:
         stop_shared()
     return 0
+
+
+def _load_sdks() -> float:
+    """Loads them before the clock of an answer runs; returns the seconds it took."""
+    started = time.perf_counter()
+    for name in ("openai", "anthropic"):
+        importlib.import_module(name)
+    return time.perf_counter() - started
 
 
 def _local_driver(protocol: str) -> Any:
@@ -78,8 +89,8 @@ def show(question: str, page: Page, driver_of: DriverOf) -> None:
     """
     conversation = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
     page.title("The conversation, written once")
-    page.table([(message["role"], message["content"]) for message in conversation])
-    page.table([("settings", ", ".join(f"{name}={value}" for name, value in SETTINGS.items()))])
+    settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
+    page.table([*((message["role"], message["content"]) for message in conversation), ("settings", settings)])
 
     page.title("The answers, as they come in")
     answers = [_ask(protocol, conversation, page, driver_of) for protocol in PROTOCOLS]
