@@ -65,7 +65,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
     Attributes:
         name: Name of the tool.
         path: Activity of the tool, where it has several.
-        description: What it does.
+        description: What it does; None if nothing was said, which is not the same as an empty text.
         parameters: JSON Schema of the arguments; None if it takes none.
         strict: Whether the provider shall hold the model to the schema; None leaves it open.
         cache: A cache breakpoint after this tool: True, or a lifetime.
@@ -76,7 +76,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
 
     name: str
     path: str | None = None
-    description: str = ""
+    description: str | None = None
     parameters: JSONObject | None = None
     strict: bool | None = None
     cache: bool | str | None = None
@@ -94,7 +94,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
         if self.native is not None:
             return self.native
         function: JSONObject = {"name": self.native_name}
-        if self.description:
+        if self.description is not None:
             function["description"] = self.description
         if self.parameters is not None:
             function["parameters"] = self.parameters
@@ -190,7 +190,7 @@ def _of_dict(tool: Mapping[str, Any], place: int) -> ToolDefinition:
         )
     return ToolDefinition(
         name,
-        description=function.get("description") or "",
+        description=function.get("description"),
         parameters=function.get("parameters"),
         strict=function.get("strict"),
         cache=tool.get("cache"),
@@ -205,7 +205,7 @@ def _of_function(function: Callable[..., Any]) -> ToolDefinition:
     from llmneutral.ir.schemas import function_schema
 
     name, description, parameters = function_schema(function)
-    return ToolDefinition(name, description=description, parameters=parameters, function=function)
+    return ToolDefinition(name, description=description or None, parameters=parameters, function=function)
 
 
 def _of_activity(tool: str, path: str, method: Callable[..., Any]) -> ToolDefinition:
@@ -215,4 +215,4 @@ def _of_activity(tool: str, path: str, method: Callable[..., Any]) -> ToolDefini
     _, description, parameters = function_schema(method)
     if said["schema"] is not None:
         parameters = to_json_schema(said["schema"])
-    return ToolDefinition(tool, path, said["description"] or description, parameters, function=method)
+    return ToolDefinition(tool, path, said["description"] or description or None, parameters, function=method)
