@@ -179,7 +179,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             job.messages = step.run(job.messages, job)
         job.note.step = "tool_names"
         job.tools, job.names = self.names.table(job)
-        kinds = {type(content) for message in job.messages for content in message.content}
+        kinds = job.look(job.messages).kinds
         for step in self.passes:
             if step.when is None or not step.when.isdisjoint(kinds):
                 job.note.step = step.name
