@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from llmneutral.ir.contents import ActionCallMessageContent, InvalidActionCallMessageContent
+from llmneutral.ir.jsontext import dumps
 from llmneutral.ir.tools import ToolDefinition, native_name
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def _unique(job: Job) -> tuple[ToolDefinition, ...]:
     """Drops repeated definitions; different ones under one name are refused, or the first one wins."""
     found: dict[Any, ToolDefinition] = {}
     for tool in job.tools:
-        key = (tool.name, tool.path, tool.native is None)
+        # Of a provider's own tools the name is only a kind: two servers of MCP are two tools.
+        key = (tool.name, tool.path) if tool.native is None else (tool.name, dumps(tool.native))
         first = found.setdefault(key, tool)
         if first is tool:
             continue
