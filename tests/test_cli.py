@@ -66,6 +66,7 @@ def test_python_dash_m_is_the_same_command() -> None:
         (["local", "serve", "--port", "70000"], "0 to 65535"),
         (["local", "serve", "--context", "1"], "--context"),
         (["local", "install", "--from"], "--from"),
+        (["demo", " "], "question"),
     ],
     ids=" ".join,
 )

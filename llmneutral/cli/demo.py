@@ -46,8 +46,14 @@ class Answered(msgspec.Struct, frozen=True):
 def add_parser(commands: Any) -> None:
     """Adds `demo`."""
     demo = commands.add_parser("demo", help="ask the embedded model one question on three protocols")
-    demo.add_argument("question", nargs="?", default=QUESTION, help="default: %(default)s")
+    demo.add_argument("question", nargs="?", type=_question, default=QUESTION, help="default: %(default)s")
     demo.set_defaults(run=_run)
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
 
 
 def _run(arguments: argparse.Namespace) -> int:
