@@ -74,9 +74,10 @@ def plain_wire(payload: JSONObject, trace: Trace | None) -> JSONObject:
         return payload
     merged = {key: value for key, value in payload.items() if key != "extra_body"}
     if trace is not None:
-        for key in merged:
+        for key in merged.keys() - extra.keys():
             trace.alias_key(payload, key, merged, key)
-    return {**merged, **extra}
+    merged.update(extra)  # in place: the marks are on this very object
+    return merged
 
 
 class Transport(msgspec.Struct, frozen=True, kw_only=True):
