@@ -323,8 +323,11 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
     def run(messages: Messages, job: Job) -> Messages:
         out: Messages = []
         waiting: list[Any] = []
+        before = None
         for message in messages:
-            if waiting and not results_only(message) and message.role != "assistant":
+            goes_on = results_only(message) or (before == message.role == "assistant")
+            before = message.role
+            if waiting and not goes_on:  # the answer that follows a result has to see its pictures
                 out.append(Message("user", tuple(waiting)))
                 waiting = []
             out.append(_without_media(message, leaves_assistant, leaves_results, waiting, job))
