@@ -1,0 +1,246 @@
+"""Tools, neutral settings and routes → keys of the payload.
+
+Docs: https://developers.openai.com/api/docs/guides/function-calling, /guides/reasoning, /guides/structured-outputs,
+/guides/prompt-caching; https://developers.openai.com/api/docs/guides/deployment-checklist.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from llmneutral.convert.job import Job
+from llmneutral.convert.names import digest
+from llmneutral.convert.params import Param, chosen_tool, nearest_effort, put
+from llmneutral.convert.schema import strict_compile
+from llmneutral.convert.settings import ToolChoice
+from llmneutral.convert.tool_schemas import tool_schema
+from llmneutral.convert.transport import written_tools
+from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.tools import ToolDefinition
+from llmneutral.profiles import find_endpoint
+
+LONGEST_KEY = 64
+ENCRYPTED = "reasoning.encrypted_content"
+LOGPROBS = "message.output_text.logprobs"
+DIALECTS = {"json_schema": "responses"}
+"""The dialect of `convert.schema` for a value of the fact `schema`; the others are called the same."""
+
+
+# --- routes -------------------------------------------------------------------------------------
+
+
+class Route(msgspec.Struct, frozen=True):
+    """What an endpoint wants beside the facts of its profile.
+
+    Attributes:
+        cache_headers: Request headers that carry the cache key.
+        drops: Settings it does not take.
+        verbatim_effort: Efforts go as they were asked, whatever is known of the model.
+        never_stores: `store` has to be false.
+    """
+
+    cache_headers: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    verbatim_effort: bool = False
+    never_stores: bool = False
+
+
+ANY = Route()
+ROUTES = {
+    "codex": Route(cache_headers=("session_id", "x-client-request-id"), never_stores=True),
+    "xai": Route(cache_headers=("x-grok-conv-id",), drops=("service_tier",)),
+    "copilot": Route(drops=("prompt_cache_key",), verbatim_effort=True),
+}
+"""By the id of `profiles.find_endpoint`."""
+
+
+def route(job: Job) -> Route:
+    """Returns what the target's endpoint wants."""
+    return ROUTES.get(find_endpoint(job.target.provider, job.target.base_url) or "", ANY)
+
+
+def _dropped(name: str, job: Job) -> bool:
+    if name not in route(job).drops:
+        return False
+    job.note("dropped", f"{name}: this endpoint does not take it")
+    return True
+
+
+# --- tools --------------------------------------------------------------------------------------
+
+
+def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
+    """A function, flat; `parameters` and `strict` are required keys, and without `strict` some models are strict.
+
+    A provider's own tool passes through. Source: openai 3, FunctionToolParam.
+    """
+    if definition.native is not None:
+        return dict(definition.native)
+    schema = tool_schema(definition, native, DIALECTS.get(job.facts.schema, job.facts.schema), job)
+    node: JSONObject = {"type": "function", "name": native}
+    if definition.description:
+        node["description"] = definition.description
+    node |= {"parameters": schema.schema, "strict": bool(schema.strict)}
+    return node if definition.extra is None else {**node, **definition.extra}
+
+
+def write_tools(job: Job, payload: JSONObject) -> None:
+    """Writes tools and tool choice; without tools neither."""
+    choice = chosen_tool(job)
+    if not job.tools:
+        if job.settings.get("parallel_tool_calls") is not None:
+            job.note("dropped", "parallel_tool_calls: there are no tools")
+        return
+    payload["tools"] = written_tools(job)
+    if choice is not None:
+        payload["tool_choice"] = _choice(choice, job)
+
+
+def _choice(choice: ToolChoice, job: Job) -> Any:
+    if choice.mode == "named":
+        return _chosen(choice.names[0], job)
+    if choice.mode == "allowed":
+        tools = [_chosen(name, job) for name in choice.names]
+        return {"type": "allowed_tools", "mode": "required" if choice.force else "auto", "tools": tools}
+    return choice.mode
+
+
+def _chosen(name: str, job: Job) -> JSONObject:
+    """One tool as a choice. Source: openai 3, ToolChoiceFunctionParam, ToolChoiceTypesParam, ToolChoiceMcpParam."""
+    found = next(tool for tool in job.tools if name in (tool.native_name, tool.name))
+    if found.native is None:
+        return {"type": "function", "name": job.names.native(found.name, found.path)}
+    kinds = ("type", "name") if found.native.get("type") == "custom" else ("type", "server_label")
+    return {key: found.native[key] for key in kinds if key in found.native}
+
+
+# --- reasoning ----------------------------------------------------------------------------------
+
+
+def effort(value: str, job: Job, payload: JSONObject) -> None:
+    """The effort, or the model's nearest one."""
+    verbatim = route(job).verbatim_effort
+    levels = job.facts.effort_levels
+    if not levels and not verbatim:
+        job.note("dropped", f"reasoning_effort: {job.target.model or 'this model'} takes no effort")
+        return
+    put(payload, "reasoning.effort", value if verbatim else nearest_effort(value, levels, job))
+
+
+def finish_reasoning(job: Job, payload: JSONObject) -> None:
+    """Adds the summary to the reasoning, and asks for its encrypted form: nothing is stored, so it has to come back.
+
+    Source: openai 3, ResponseCreateParams.include.
+    """
+    facts = job.facts
+    told: JSONObject = payload.get("reasoning") or {}
+    off = told.get("effort") == "none"
+    asked = job.settings.get("reasoning_summary")
+    summary = asked or ("auto" if told else "none")
+    thinks = not off and (facts.reasoning or bool(told) or facts.thinking != "none")
+    if summary != "none" and thinks and facts.reasoning_summary:
+        payload.setdefault("reasoning", {})["summary"] = summary
+    elif asked not in (None, "none"):
+        job.note("dropped", "reasoning_summary: the model does not reason, or this endpoint gives no summary")
+    wanted = (facts.reasoning or bool(told)) and not off and facts.encrypted_reasoning
+    if wanted and job.setting("replay_reasoning") is not False:
+        payload.setdefault("include", []).insert(0, ENCRYPTED)
+
+
+# --- the other settings -------------------------------------------------------------------------
+
+
+def parallel(value: bool, job: Job, payload: JSONObject) -> None:
+    """Beside tools only; `write_tools` says it where there are none."""
+    if "tools" in payload:
+        payload["parallel_tool_calls"] = value
+
+
+def logprobs(value: Any, job: Job, payload: JSONObject) -> None:
+    """Probabilities of tokens are asked for by `include`."""
+    if value:
+        payload.setdefault("include", []).append(LOGPROBS)
+
+
+def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
+    """OpenAI's form of an answer's format, flat; an output schema of the call wins over it."""
+    if job.target.output_schema is not None:
+        job.note("dropped", "response_format: the output schema of the call counts")
+        return
+    given = value.get("json_schema")
+    if value.get("type") == "json_schema" and isinstance(given, dict):
+        value = {"type": "json_schema", **given}
+        value.setdefault("name", job.target.schema_name)
+    put(payload, "text.format", value)
+
+
+def output_schema(job: Job, payload: JSONObject) -> None:
+    """The schema of the answer, enforced. Source: openai 3, ResponseFormatTextJSONSchemaConfigParam."""
+    if job.target.output_schema is None:
+        return
+    facts = job.facts
+    before, job.note.step = job.note.step, "output_schema"
+    reduced = strict_compile(
+        job.target.output_schema,
+        DIALECTS.get(facts.schema, facts.schema),
+        drops=facts.schema_drops,
+        numeric_enum=facts.numeric_enum,
+        enum_slash=facts.enum_slash,
+    )
+    if reduced.lost:
+        job.note("coerced", f"the output schema loses what is not enforced here: {', '.join(reduced.lost)}")
+    for note in reduced.notes:
+        job.note("rewritten" if reduced.strict else "coerced", f"the output schema: {note}")
+    job.note.step = before
+    named = {"type": "json_schema", "name": job.target.schema_name, "schema": reduced.schema}
+    put(payload, "text.format", {**named, "strict": bool(reduced.strict)})
+
+
+def store(value: bool, job: Job, payload: JSONObject) -> None:
+    """Whether the provider keeps the answer; the whole history is sent all the same."""
+    if value and route(job).never_stores:
+        job.note("coerced", "store: this endpoint keeps no answers; false is sent")
+        value = False
+    payload["store"] = value
+
+
+def service_tier(value: str, job: Job, payload: JSONObject) -> None:
+    """The service tier, where the endpoint has such."""
+    if not _dropped("service_tier", job):
+        payload["service_tier"] = value
+
+
+def cache_key(value: str, job: Job, payload: JSONObject) -> None:
+    """The key of the prompt cache, in the body and in the endpoint's headers."""
+    if _dropped("prompt_cache_key", job):
+        return
+    if len(value) > LONGEST_KEY:
+        job.note("coerced", f"prompt_cache_key: more than {LONGEST_KEY} characters are refused; its SHA-256 goes")
+        value = digest(value, LONGEST_KEY)
+    payload["prompt_cache_key"] = value
+    job.headers.update(dict.fromkeys(route(job).cache_headers, value))
+
+
+PARAMS: dict[str, Param] = {
+    "tool_choice": Param(),  # both by `write_tools`
+    "parallel_tool_calls": Param(write=parallel),
+    "max_tokens": Param("max_output_tokens", low=16, doc="error text: integer_below_min_value"),
+    "temperature": Param("temperature", low=0, high=2),
+    "top_p": Param("top_p", low=0, high=1),
+    "top_logprobs": Param("top_logprobs", high=20),
+    "logprobs": Param(write=logprobs),
+    "reasoning_effort": Param(write=effort),
+    "reasoning_summary": Param(),  # by `finish_reasoning`
+    "verbosity": Param("text.verbosity"),
+    "response_format": Param(write=response_format),
+    "store": Param(write=store),
+    "stream": Param("stream"),
+    "service_tier": Param(write=service_tier),
+    "metadata": Param("metadata"),
+    "safety_identifier": Param("safety_identifier"),
+    "prompt_cache_key": Param(write=cache_key),
+    "truncation": Param("truncation"),
+}
+"""Neutral settings; what has no row (stop, seed, penalties …) does not exist here."""
