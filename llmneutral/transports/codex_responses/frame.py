@@ -16,7 +16,7 @@ from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.transports.codex_responses.passes import HISTORY, on_the_server
 from llmneutral.transports.codex_responses.settings import finish_reasoning, output_schema, write_tools
-from llmneutral.transports.codex_responses.write import assistant_items, user_items
+from llmneutral.transports.codex_responses.write import ALWAYS_ITEMS, assistant_items, user_items
 
 Text = TextMessageContent
 
@@ -78,8 +78,12 @@ def items_of(messages: Messages, job: Job) -> list[JSONObject]:
     for message in messages:
         role, content = message.role, message.content
         if len(content) == 1:
-            block = content[0]
-            if type(block) is Text and block.native is None and not block.cache and role in plain:
+            block: Any = content[0]
+            kind = type(block)
+            if kind in ALWAYS_ITEMS:
+                items.append(job.render(block))
+                continue
+            if kind is Text and block.native is None and not block.cache and role in plain:
                 text = block.text
                 if (text and not text.isspace()) or role == "assistant":
                     node: JSONObject = {"role": roles[role], "content": text}
@@ -118,12 +122,9 @@ def _written(text: str, job: Job) -> JSONObject:
 
 def _settle_custom(items: list[JSONObject]) -> None:
     """The output of a custom tool's call is an item of its own kind."""
-    custom: set[Any] = set()
-    for item in items:
-        kind = item.get("type")
-        if kind == "custom_tool_call":
-            custom.add(item["call_id"])
-        elif kind == "function_call_output" and item["call_id"] in custom:
+    custom = {item["call_id"] for item in items if item.get("type") == "custom_tool_call"}
+    for item in items if custom else ():
+        if item.get("type") == "function_call_output" and item["call_id"] in custom:
             item["type"] = "custom_tool_call_output"
 
 

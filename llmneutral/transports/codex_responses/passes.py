@@ -88,7 +88,7 @@ def _is_newest(message: Message, job: Job) -> bool:
 
 
 def _followed(messages: Messages, job: Job) -> Messages:
-    """A reasoning item stands before the item it led to: at the end of a turn it goes, as does a second one of its id."""
+    """Reasoning stands before the item it led to: at the end of a turn it goes, as does a second one of its id."""
     out: Messages = []
     seen: set[str] = set()
     for place in range(len(messages) - 1, -1, -1):

@@ -153,8 +153,16 @@ def _item_id(item_id: Any, content: BaseMessageContent, job: Job) -> str | None:
 
 def function_call(content: ActionCallMessageContent | InvalidActionCallMessageContent, job: Job) -> JSONObject:
     """A call, without an item id unless the endpoint wants its own `fc_` ids back."""
-    name = job.names.native(content.name, content.path)
-    native = content.native or {}
+    name, native = job.names.native(content.name, content.path), content.native
+    if native is None and not job.facts.send_item_ids:
+        arguments = arguments_text(content, job)
+        return {"type": "function_call", "call_id": content.tag, "name": name, "arguments": arguments}
+    return _dressed_call(content, name, native or {}, job)
+
+
+def _dressed_call(
+    content: ActionCallMessageContent | InvalidActionCallMessageContent, name: str, native: JSONObject, job: Job
+) -> JSONObject:
     node: JSONObject = {"type": "function_call"}
     if isinstance(content, ActionCallMessageContent):
         if _sends_id(content, job):
@@ -184,6 +192,8 @@ def function_call_output(content: Result, job: Job) -> JSONObject:
 
 def _output(content: Result, job: Job) -> Any:
     parts: tuple[Any, ...] | None = content.parts
+    if parts is None and not content.cache:
+        return result_text(content, job, prefix_errors=True)
     if parts is None or (len(parts) == 1 and type(parts[0]) is Text and not parts[0].cache):
         if parts is None:
             text = result_text(content, job, prefix_errors=True)
@@ -339,12 +349,18 @@ _PARTS: dict[type, Callable[[Any, Job], JSONObject]] = {
     AudioMessageContent: refused_audio,
     RefusalMessageContent: said_refusal,
 }
-BLOCKS: dict[type, Callable[[Any, Job], JSONObject]] = {
-    **_PARTS,
+_ITEMS: dict[type, Callable[[Any, Job], JSONObject]] = {
     ThinkingMessageContent: reasoning,
     ActionCallMessageContent: function_call,
     InvalidActionCallMessageContent: function_call,
     Result: function_call_output,
     Generic: item,
+}
+ALWAYS_ITEMS = frozenset(_ITEMS) - {Generic}
+"""Kinds that are items by themselves, whoever says them."""
+
+BLOCKS: dict[type, Callable[[Any, Job], JSONObject]] = {
+    **_PARTS,
+    **_ITEMS,
 }
 """One function per kind of block. What the assistant said becomes an item by `assistant_items`."""
