@@ -1,0 +1,178 @@
+"""Answers as Hypothesis draws them, written as each API would: whole, and as a stream.
+
+An answer is a list of blocks: `("text", …)`, `("thinking", text, seal)`, `("call", id, name, arguments)`. Two
+functions an API: the whole body, and its stream with the texts cut into pieces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+Answer = list[tuple[Any, ...]]
+Chunk = dict[str, Any] | str
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)
+arguments = st.dictionaries(
+    st.sampled_from(["a", "b", "c"]), st.one_of(st.integers(), words, st.booleans()), max_size=2
+)
+text_blocks = st.tuples(st.just("text"), words)
+thinking_blocks = st.tuples(st.just("thinking"), words, st.just("c2VhbA=="))
+call_blocks = st.tuples(
+    st.just("call"), st.uuids().map(lambda u: f"call_{u.hex[:8]}"), st.just("look"), arguments.map(json.dumps)
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answer:
+    """Thinking, then text, then calls: the order every API can say."""
+    blocks: Answer = []
+    if draw(st.booleans()):
+        blocks.append(draw(thinking_blocks))
+    if draw(st.booleans()):
+        blocks.append(draw(text_blocks))
+    blocks += draw(st.lists(call_blocks, max_size=3))
+    return blocks or [("text", draw(words))]
+
+
+def pieces(text: str, size: int) -> list[str]:
+    return [text[i : i + size] for i in range(0, len(text), size)] or [""]
+
+
+USAGE = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
+
+
+def chat_whole(answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    calls = []
+    for block in answer:
+        if block[0] == "text":
+            message["content"] = block[1]
+        elif block[0] == "thinking":
+            message["reasoning_content"] = block[1]
+        else:
+            calls.append({"id": block[1], "type": "function", "function": {"name": block[2], "arguments": block[3]}})
+    if calls:
+        message["tool_calls"] = calls
+    reason = "tool_calls" if calls else "stop"
+    return {
+        "id": "c1",
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": USAGE,
+    }
+
+
+def chat_stream(answer: Answer, size: int) -> list[Chunk]:
+    def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        return {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+    found: list[Chunk] = [chunk({"role": "assistant", "content": ""})]
+    index = 0
+    for block in answer:
+        if block[0] == "text":
+            found += [chunk({"content": piece}) for piece in pieces(block[1], size)]
+        elif block[0] == "thinking":
+            found += [chunk({"reasoning_content": piece}) for piece in pieces(block[1], size)]
+        else:
+            head = {"index": index, "id": block[1], "type": "function", "function": {"name": block[2], "arguments": ""}}
+            found.append(chunk({"tool_calls": [head]}))
+            for piece in pieces(block[3], size):
+                found.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
+            index += 1
+    found.append(chunk({}, "tool_calls" if index else "stop"))
+    return [*found, {"id": "c1", "model": "m", "choices": [], "usage": USAGE}, "[DONE]"]
+
+
+def _item(block: tuple[Any, ...], place: int) -> dict[str, Any]:
+    if block[0] == "text":
+        part = {"type": "output_text", "text": block[1], "annotations": []}
+        return {"type": "message", "id": f"msg_{place}", "role": "assistant", "status": "completed", "content": [part]}
+    if block[0] == "thinking":
+        summary = [{"type": "summary_text", "text": block[1]}]
+        return {"type": "reasoning", "id": f"rs_{place}", "summary": summary, "encrypted_content": block[2]}
+    item = {"type": "function_call", "id": f"fc_{place}", "call_id": block[1], "name": block[2]}
+    return {**item, "arguments": block[3], "status": "completed"}
+
+
+RESPONSES_USAGE = {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
+
+
+def responses_whole(answer: Answer) -> dict[str, Any]:
+    output = [_item(block, place) for place, block in enumerate(answer)]
+    return {"id": "r1", "model": "m", "status": "completed", "output": output, "usage": RESPONSES_USAGE}
+
+
+def responses_stream(answer: Answer, size: int) -> list[Chunk]:
+    begin = {"id": "r1", "model": "m", "status": "in_progress", "output": []}
+    found: list[Chunk] = [{"type": "response.created", "response": begin}]
+    kinds = {
+        "text": ("response.output_text.delta", "content_index"),
+        "thinking": ("response.reasoning_summary_text.delta", "summary_index"),
+        "call": ("response.function_call_arguments.delta", None),
+    }
+    for place, block in enumerate(answer):
+        item = _item(block, place)
+        opened = {**item, "status": "in_progress"}
+        for key, empty in (("content", []), ("summary", []), ("arguments", "")):
+            if key in opened:
+                opened[key] = empty
+        opened.pop("encrypted_content", None)
+        found.append({"type": "response.output_item.added", "output_index": place, "item": opened})
+        event, counter = kinds[block[0]]
+        for piece in pieces(block[3] if block[0] == "call" else block[1], size):
+            delta = {"type": event, "output_index": place, "item_id": item["id"], "delta": piece}
+            found.append(delta if counter is None else {**delta, counter: 0})
+        found.append({"type": "response.output_item.done", "output_index": place, "item": item})
+    return [*found, {"type": "response.completed", "response": responses_whole(answer)}]
+
+
+def messages_whole(answer: Answer) -> dict[str, Any]:
+    content: list[dict[str, Any]] = []
+    for block in answer:
+        if block[0] == "text":
+            content.append({"type": "text", "text": block[1]})
+        elif block[0] == "thinking":
+            content.append({"type": "thinking", "thinking": block[1], "signature": block[2]})
+        else:
+            content.append({"type": "tool_use", "id": block[1], "name": block[2], "input": json.loads(block[3])})
+    reason = "tool_use" if any(block[0] == "call" for block in answer) else "end_turn"
+    usage = {"input_tokens": 5, "output_tokens": 7}
+    return {"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": content,
+            "stop_reason": reason, "stop_sequence": None, "usage": usage}  # fmt: skip
+
+
+def messages_stream(answer: Answer, size: int) -> list[Chunk]:
+    whole = messages_whole(answer)
+    begin = {**whole, "content": [], "stop_reason": None, "usage": {"input_tokens": 5, "output_tokens": 1}}
+    found: list[Chunk] = [{"type": "message_start", "message": begin}, {"type": "ping"}]
+    for place, block in enumerate(answer):
+        starts = {
+            "text": {"type": "text", "text": ""},
+            "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+            "call": {"type": "tool_use", "id": block[1], "name": block[-2], "input": {}},
+        }
+        found.append({"type": "content_block_start", "index": place, "content_block": starts[block[0]]})
+        deltas = {
+            "text": lambda piece: {"type": "text_delta", "text": piece},
+            "thinking": lambda piece: {"type": "thinking_delta", "thinking": piece},
+            "call": lambda piece: {"type": "input_json_delta", "partial_json": piece},
+        }
+        for piece in pieces(block[3] if block[0] == "call" else block[1], size):
+            found.append({"type": "content_block_delta", "index": place, "delta": deltas[block[0]](piece)})
+        if block[0] == "thinking":
+            sealed = {"type": "signature_delta", "signature": block[2]}
+            found.append({"type": "content_block_delta", "index": place, "delta": sealed})
+        found.append({"type": "content_block_stop", "index": place})
+    end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    found.append({"type": "message_delta", "delta": end, "usage": {"output_tokens": 7}})
+    return [*found, {"type": "message_stop"}]
+
+
+WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int], list[Chunk]]]] = {
+    "chat_completions": (chat_whole, chat_stream),
+    "codex_responses": (responses_whole, responses_stream),
+    "anthropic_messages": (messages_whole, messages_stream),
+}
