@@ -8,7 +8,7 @@ interleaved streams stay apart. A whole answer goes through the same reader, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import ErrorInfo, FinishReason, NormalizedResponse, Usage
 
+if TYPE_CHECKING:
+    from llmneutral.profiles import Profile
+
 COMPACT_AT = 512
 FAULTS = (KeyError, TypeError, AttributeError, IndexError, ValueError)
 Delta = d.DeltaMessage
@@ -28,7 +31,7 @@ Delta = d.DeltaMessage
 class _Slot:
     """One block in the making."""
 
-    __slots__ = ("builds", "done", "index", "pieces", "value")
+    __slots__ = ("builds", "compact_at", "done", "index", "pieces", "value")
 
     def __init__(self, index: int, builds: type) -> None:
         self.index = index
@@ -36,6 +39,7 @@ class _Slot:
         self.pieces: list[Any] = []
         self.value: Any = None  # what the provider says the block is in the end
         self.done = False
+        self.compact_at = COMPACT_AT
 
     def content(self) -> Any:
         """Returns the block, or None if nothing of it has come."""
@@ -50,6 +54,7 @@ class Reader:
     Attributes:
         out: Deltas made since they were last taken.
         state: The transport's own notes about this stream.
+        facts: The profile of the target that answers, where it is known.
         raw_usage: The provider's usage object, merged per field: the last value that is not null wins.
         raw_finish: The provider's word for why it ended.
         terminated: Whether the stream said that it is over.
@@ -57,12 +62,18 @@ class Reader:
     """
 
     def __init__(
-        self, api: str, finish: Mapping[str, FinishReason], usage: Callable[[JSONObject], Usage], names: Any
+        self,
+        api: str,
+        finish: Mapping[str, FinishReason],
+        usage: Callable[[JSONObject], Usage],
+        names: Any,
+        facts: Profile | None = None,
     ) -> None:
         self.api = api
         self.finish_table = finish
         self.usage_of = usage
         self.names = names
+        self.facts = facts
         self.out: list[Delta] = []
         self.state: dict[Any, Any] = {}
         self.slots: list[_Slot] = []
@@ -229,8 +240,9 @@ class Reader:
             slot.builds = type(piece)
         pieces = slot.pieces
         pieces.append(piece)
-        if len(pieces) >= COMPACT_AT:
+        if len(pieces) >= slot.compact_at:
             slot.pieces = type(piece).compacted(pieces)
+            slot.compact_at = max(COMPACT_AT, 2 * len(slot.pieces))  # what does not get shorter is not tried each time
         self.out.append(Delta(kind, piece))
 
     def _named(self, content: Any) -> Any:
@@ -260,6 +272,7 @@ class StreamNormalizer:
         settle: Callable[[Reader, FinishReason | None], FinishReason | None] | None = None,
         names: Any = None,
         host: str | None = None,
+        facts: Profile | None = None,
     ) -> None:
         self._chunk = chunk
         self._read = read
@@ -268,7 +281,7 @@ class StreamNormalizer:
         self._closed = False
         self._complete = True
         self._names = names
-        self.reader = Reader(api, finish, usage, names)
+        self.reader = Reader(api, finish, usage, names, facts)
 
     def feed(self, chunk: Any) -> list[Delta]:
         """Takes one chunk (a dict, or the sentinel `"[DONE]"`) and returns its deltas."""
