@@ -208,14 +208,18 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         )
         return self.convert(from_openai(messages), target, tools=tools or ()).payload
 
-    def normalize_response(self, response: Any, *, names: Any = None, host: str | None = None) -> NormalizedResponse:
+    def normalize_response(
+        self, response: Any, *, names: Any = None, host: str | None = None, facts: Profile | None = None
+    ) -> NormalizedResponse:
         """Reads a whole answer (the body as a dict)."""
-        normalizer = self.stream(names=names, host=host)
+        normalizer = self.stream(names=names, host=host, facts=facts)
         normalizer.whole(response)
         normalizer.close()
         return normalizer.response
 
-    def stream(self, *, names: Any = None, host: str | None = None) -> StreamNormalizer:
+    def stream(
+        self, *, names: Any = None, host: str | None = None, facts: Profile | None = None
+    ) -> StreamNormalizer:
         """Returns a normaliser for one stream: feed it chunks, close it, take its response."""
         return StreamNormalizer(
             self.api_mode,
@@ -226,6 +230,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             settle=self.settle,
             names=names,
             host=host,
+            facts=facts,
         )
 
 
