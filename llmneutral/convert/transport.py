@@ -24,7 +24,7 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import FinishReason, NormalizedResponse, Usage
 from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import ToolDefinition, definitions
-from llmneutral.profiles import profile
+from llmneutral.profiles import Profile, profile
 
 BlockWriter = Callable[[Any, Job], Any]
 Wire = Callable[[JSONObject, Trace | None], JSONObject]
