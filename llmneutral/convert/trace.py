@@ -30,8 +30,9 @@ class Trace:
         if not refs:
             return
         place = id(node) if key is None else (id(node), key)
-        known = self._refs.get(place, ())
-        self._refs[place] = known + tuple([ref for ref in refs if ref not in known])
+        self._keyed = self._keyed or key is not None
+        known = self._refs.get(place)
+        self._refs[place] = refs if known is None else known + tuple([ref for ref in refs if ref not in known])
         self._kept.append(node)
 
     def alias(self, node: Any, copied: Any) -> None:
