@@ -78,6 +78,8 @@ class Notes:
                 for i, message in enumerate(self._given)
                 for j, content in enumerate(message.content)
             }
+        if len(blocks) == 1:
+            return self._refs_of(blocks[0])
         found: dict[Ref, None] = {}
         for block in blocks:
             for ref in self._refs_of(block):
