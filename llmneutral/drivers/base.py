@@ -245,7 +245,8 @@ class BasePromptDriver:
 
     def normalizer(self, conversion: Conversion, whole: Any = None) -> StreamNormalizer:
         """Returns a normaliser for one answer of a request; with a whole answer, one that has read it."""
-        found = get_transport(self.api_mode).stream(names=conversion.names, host=conversion.target.host)
+        target = conversion.target
+        found = get_transport(self.api_mode).stream(names=conversion.names, host=target.host, facts=target.facts)
         if whole is not None:
             found.whole(whole)
             found.close()
