@@ -17,6 +17,7 @@ from llmneutral.ir import contents as c
 from llmneutral.ir.artifacts import address
 from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
 from llmneutral.ir.responses import FinishReason, Usage
+from llmneutral.transports.chat_completions.inline import InlineThinking
 from llmneutral.transports.chat_completions.request import details_text
 
 TEXT, THINKING, REFUSAL, AUDIO = "text", "thinking", "refusal", "audio"
@@ -54,6 +55,7 @@ def read(body: Any, reader: Reader) -> None:
     if isinstance(message, Mapping):  # Azure leaves it out where it filtered the answer
         _message(message, reader, whole=True)
     _finish(choice, body, reader)
+    _close(reader)
 
 
 def chunk(data: Any, reader: Reader) -> None:
@@ -82,7 +84,7 @@ def _choice(choice: Any, data: Any, reader: Reader) -> None:
     if delta:
         content = delta.get("content")
         if len(delta) == 1 and content.__class__ is str:  # by far the most frequent
-            reader.text(TEXT, content)
+            _say(content, reader)
         else:
             _message(delta, reader)
     if choice.get("finish_reason") or "error" in choice or "usage" in choice:
@@ -144,6 +146,9 @@ def _close(reader: Reader) -> None:
         reader.thinking(THINKING, native={"reasoning_details": joined_details(details)})
     if (calls := state.get("calls")) is not None:
         calls.end_custom(reader)
+    if (inline := state.get("inline")) is not None:
+        for kind, said in inline.flush():
+            reader.thinking(THINKING, said) if kind == "thinking" else reader.text(TEXT, said)
 
 
 # --- the parts of a message ---------------------------------------------------------------------
@@ -154,7 +159,7 @@ def _message(message: Mapping[str, Any], reader: Reader, *, whole: bool = False)
     _reasoning(message, reader)
     content = message.get("content")
     if content.__class__ is str:
-        reader.text(TEXT, content)
+        _say(content, reader)
     elif content is not None:
         _content(content, reader)
     if refusal := message.get("refusal"):
@@ -172,6 +177,15 @@ def _message(message: Mapping[str, Any], reader: Reader, *, whole: bool = False)
             slots.add(entry, reader, whole=whole)
     for annotation in message.get("annotations") or ():
         _annotation(annotation, reader)
+
+
+def _say(piece: str, reader: Reader) -> None:
+    """A piece of the text; where the server leaves reasoning in it, that is taken out."""
+    if reader.facts is None or not reader.facts.inline_think:
+        reader.text(TEXT, piece)
+        return
+    for kind, said in reader.state.setdefault("inline", InlineThinking()).feed(piece):
+        reader.thinking(THINKING, said) if kind == "thinking" else reader.text(TEXT, said)
 
 
 def _reasoning(message: Mapping[str, Any], reader: Reader) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmneutral.convert.job import Job, Messages
+from llmneutral.convert.look import Look
 from llmneutral.convert.names import CALLS
 from llmneutral.convert.params import chosen_tool, reasons, write_params
 from llmneutral.convert.settings import ToolChoice
@@ -26,7 +27,9 @@ Text = c.TextMessageContent
 USER_KINDS = frozenset(
     {Text, c.ImageMessageContent, c.AudioMessageContent, c.DocumentMessageContent, c.GenericMessageContent}
 )
+ANSWER_KINDS = frozenset({Text, c.RefusalMessageContent, c.GenericMessageContent})
 SYSTEM_KINDS = frozenset({Text, c.GenericMessageContent})
+_ONLY_TEXT = frozenset({Text})
 _ROLES = {"system": "system", "developer": "developer", "user": "user", "assistant": "assistant"}
 _ROLES_DEVELOPER = {**_ROLES, "system": "developer"}
 
@@ -49,23 +52,42 @@ def frame(messages: Messages, job: Job) -> JSONObject:
 
 
 def turns(messages: Messages, job: Job) -> list[JSONObject]:
-    """Returns the messages; a plain text, by far the most frequent, is written at once."""
-    out: list[JSONObject] = []
+    """Returns the messages."""
     roles = _ROLES_DEVELOPER if job.facts.developer_role else _ROLES
-    traced = job.trace is not None
-    for message in messages:
-        content = message.content
-        if len(content) == 1 and type(block := content[0]) is Text and not block.cache and message.name is None:
-            role = roles.get(message.role)
-            if role is not None and not block.citations and block.thought_signature is None:
-                node: JSONObject = {"role": role, "content": block.text}
-                if traced:
-                    job.mark(node, block, key="content")
-                out.append(node)
-                continue
-        out += _turn(message, roles, job)
+    no_text = None if job.facts.null_content_ok else ""
+    look = job.look(messages)
+    if is_plain_talk(look):
+        out: list[JSONObject] = [
+            {"role": roles[role], "content": text} for role, text in zip(look.roles, look.texts, strict=True)
+        ]
+        if job.trace is not None:
+            for node, block in zip(out, look.blocks, strict=True):
+                job.mark(node, block, key="content")
+    else:
+        out = []
+        for message in messages:
+            only = message.content[0] if len(message.content) == 1 else None
+            if type(only) is c.ActionResultMessageContent and message.role == "user":
+                out.append(job.render(only))
+            elif type(only) is c.ActionCallMessageContent and message.role == "assistant" and message.name is None:
+                out.append({"role": "assistant", "content": no_text, "tool_calls": [job.render(only)]})
+            else:
+                out += _turn(message, roles, job)
     _mark_prefill(messages, out, job)
     return out
+
+
+def is_plain_talk(look: Look) -> bool:
+    """Whether all there is are messages of one plain text each: the most frequent case, written at once."""
+    return (
+        look.kinds == _ONLY_TEXT
+        and len(look.blocks) == len(look.messages)
+        and not look.has_empty_messages
+        and not look.has_marks
+        and _ROLES.keys() >= set(look.roles)
+        and not any([message.name for message in look.messages])
+        and not any([block.citations or block.thought_signature for block in look.blocks])
+    )
 
 
 def _turn(message: Message, roles: Mapping[str, str], job: Job) -> list[JSONObject]:
@@ -77,19 +99,9 @@ def _turn(message: Message, roles: Mapping[str, str], job: Job) -> list[JSONObje
 
 def _said(message: Message, role: str, job: Job) -> list[JSONObject]:
     """A message of the user or an instruction; results of tools are messages of their own, before it."""
-    results: list[JSONObject] = []
-    blocks: list[Any] = []
-    allowed = USER_KINDS if role == "user" else SYSTEM_KINDS
-    for block in message.content:
-        kind = type(block)
-        if kind is c.ActionResultMessageContent:
-            results.append(job.render(block))
-        elif kind in allowed:
-            blocks.append(block)
-        else:
-            job.refuse(
-                f"a block of kind {block.__struct_config__.tag} cannot stand in a message of the {role} here", block
-            )
+    results = [job.render(block) for block in message.content if type(block) is c.ActionResultMessageContent]
+    blocks = [block for block in message.content if type(block) is not c.ActionResultMessageContent]
+    _refuse_others(blocks, USER_KINDS if role == "user" else SYSTEM_KINDS, role, job)
     if results and not blocks:
         return results
     node: JSONObject = {"role": role}
@@ -97,6 +109,13 @@ def _said(message: Message, role: str, job: Job) -> list[JSONObject]:
     if message.name is not None:
         node["name"] = message.name
     return [*results, node]
+
+
+def _refuse_others(blocks: list[Any], allowed: frozenset[type], role: str, job: Job) -> None:
+    for block in blocks:
+        if type(block) not in allowed:
+            kind = block.__struct_config__.tag
+            job.refuse(f"a block of kind {kind} cannot stand in a message of the {role} here", block, rule="roles")
 
 
 def _answer(message: Message, job: Job) -> JSONObject:
@@ -108,6 +127,7 @@ def _answer(message: Message, job: Job) -> JSONObject:
     into = dict.fromkeys(CALLS, calls) | {c.ThinkingMessageContent: thoughts, c.AudioMessageContent: sounds}
     for block in message.content:
         into.get(type(block), parts).append(block)
+    _refuse_others(parts, ANSWER_KINDS, "assistant", job)
     node: JSONObject = {"role": "assistant"}
     if parts and not calls and all([type(part) is c.RefusalMessageContent for part in parts]) and is_official(job):
         node |= {"content": None, "refusal": "".join([part.text for part in parts])}
@@ -120,11 +140,8 @@ def _answer(message: Message, job: Job) -> JSONObject:
         node["name"] = message.name
     if thoughts:
         _write_reasoning(node, thoughts, job)
-    for sound in sounds:
-        if not sound.id:
-            job.refuse("sound of the assistant has neither an id nor a transcript", sound, rule="media")
-        node["audio"] = {"id": sound.id}
-        job.mark(node, sound, key="audio")
+    if sounds:
+        _write_sound(node, sounds, job)
     if calls:
         node["tool_calls"] = [job.render(call) for call in calls]
     return node
@@ -171,6 +188,17 @@ def _write_reasoning(node: JSONObject, thoughts: list[Any], job: Job) -> None:
     if len(said) > 1:
         job.note("merged", "there is one field for the reasoning of a turn", *thoughts[1:])
     job.mark(node, *thoughts, key=field)
+
+
+def _write_sound(node: JSONObject, sounds: list[Any], job: Job) -> None:
+    """The sound of an answer goes back by its id; a turn has one."""
+    *others, last = sounds
+    if not last.id:
+        job.refuse("sound of the assistant has neither an id nor a transcript", last, rule="media")
+    if others:
+        job.note("dropped", "a turn has one sound here; the last one counts", *others)
+    node["audio"] = {"id": last.id}
+    job.mark(node, last, key="audio")
 
 
 def _mark_prefill(messages: Messages, out: list[JSONObject], job: Job) -> None:

@@ -14,11 +14,12 @@ from llmneutral.convert.names import digest
 from llmneutral.convert.params import Param, nearest_effort
 from llmneutral.convert.schema import strict_compile
 from llmneutral.ir.jsontext import JSONObject, dumps
-from llmneutral.transports.chat_completions.blocks import endpoint_of
+from llmneutral.transports.chat_completions.blocks import endpoint_of, is_official
 from llmneutral.transports.chat_completions.passes import enforces_schemas
 
 Dial = Callable[[str, Job, JSONObject], None]
 KEY_LENGTH = 64
+SERVICE_TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
 DOC = "https://developers.openai.com/api/docs/api-reference/chat/create"
 
 
@@ -186,7 +187,16 @@ def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
     elif kind == "json_object" and not facts.json_object:
         job.note("dropped", "response_format: this endpoint has no mode json_object")
     else:
-        payload["response_format"] = value
+        payload["response_format"] = _named(value, job)
+
+
+def _named(value: JSONObject, job: Job) -> JSONObject:
+    """OpenAI's own endpoint wants a name for a schema; others do without."""
+    asked = value.get("json_schema")
+    if not isinstance(asked, dict) or asked.get("name") or not is_official(job):
+        return value
+    job.note("added", f"response_format: a schema needs a name here: {job.target.schema_name!r}")
+    return {**value, "json_schema": {"name": job.target.schema_name, **asked}}
 
 
 def output_schema(job: Job, payload: JSONObject) -> None:
@@ -230,6 +240,14 @@ def stream(value: bool, job: Job, payload: JSONObject) -> None:
     payload["stream"] = value
     if value and job.facts.stream_usage:
         payload["stream_options"] = {"include_usage": True}
+
+
+def service_tier(value: str, job: Job, payload: JSONObject) -> None:
+    """OpenAI refuses a tier it does not know; others have names of their own."""
+    if is_official(job) and value not in SERVICE_TIERS:
+        job.note("dropped", f"service_tier: {value!r} is none of {', '.join(SERVICE_TIERS)}", doc=DOC)
+    else:
+        payload["service_tier"] = value
 
 
 def store(value: bool, job: Job, payload: JSONObject) -> None:
@@ -289,7 +307,7 @@ PARAMS = {
     "audio": Param("audio"),
     "stream": Param(write=stream),
     "store": Param(write=store),
-    "service_tier": Param("service_tier"),
+    "service_tier": Param(write=service_tier),
     "metadata": Param("metadata"),
     "safety_identifier": Param("safety_identifier"),
     "prompt_cache_key": Param(write=prompt_cache_key),

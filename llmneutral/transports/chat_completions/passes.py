@@ -113,7 +113,7 @@ def _signed(message: Message, job: Job) -> Message:
 
 def _system_role(messages: Messages, job: Job) -> Messages:
     """The role developer, only where it is known."""
-    if job.facts.developer_role or not any([message.role == "developer" for message in messages]):
+    if job.facts.developer_role or "developer" not in job.look(messages).roles:
         return messages
     out = []
     for message in messages:
@@ -217,7 +217,7 @@ def _transcribed(message: Message, job: Job) -> Message:
 
 def _no_empty(messages: Messages, job: Job) -> Messages:
     """Instructions without a block vanish; any other message has at least one."""
-    if all([message.content for message in messages]):
+    if not job.look(messages).has_empty_messages:
         return messages
     return fill_empty.run([message for message in messages if message.content or not message.is_system()], job)
 
@@ -225,6 +225,8 @@ def _no_empty(messages: Messages, job: Job) -> Messages:
 def _marks(messages: Messages, job: Job) -> Messages:
     """Cache marks stand on parts only: those of calls move to the part before, those of tools are dropped."""
     tools = job.tools
+    if not job.look(messages).has_marks and not any([tool.cache for tool in tools]) and job.setting("cache") != "auto":
+        return messages
     if any([tool.cache for tool in tools]):
         names = ", ".join([tool.native_name for tool in tools if tool.cache])
         job.note("dropped", f"tools take no cache breakpoint here: {names}")
