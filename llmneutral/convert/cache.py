@@ -17,9 +17,8 @@ def _limit_cache_marks(messages: Messages, job: Job) -> Messages:
     """At most four marks: tools, system, then the latest of the messages; none where there is no cache to mark."""
     if job.setting("cache") == "auto" and job.facts.cache not in ("none", "key"):
         messages = _automatic(messages, job)
-    marked = [(i, j) for i, m in enumerate(messages) for j, c in enumerate(m.content) if c.cache]
     tools = [tool for tool in job.tools if tool.cache]
-    if not marked and not tools:
+    if not tools and not job.look(messages).has_marks:
         return messages
     if job.facts.cache in ("none", "key"):
         return _without(messages, job)
@@ -100,7 +99,7 @@ def _automatic(messages: Messages, job: Job) -> Messages:
 
 def _marks_on_results(messages: Messages, job: Job) -> Messages:
     """A mark inside a result stands on the result: its parts cannot carry one."""
-    if not any([_marked_inside(c) for m in messages for c in m.content]):
+    if not any([result.parts and _marked_inside(result) for result in job.look(messages).results]):
         return messages
     return [
         with_content(m, [_hoisted(c, job) if _marked_inside(c) else c for c in m.content])

@@ -27,7 +27,7 @@ def arguments_object(call: Call, job: Job) -> JSONObject:
         job.note("coerced", f"the arguments of {call.name!r} are no JSON object; they go as {{'_raw': …}}", call)
         return {"_raw": call.raw}
     if type(call.input) is dict:
-        return call.input
+        return _finite_input(call.input, call, job) if job.may_have_nan else call.input
     if isinstance(call.input, Mapping):
         return dict(call.input)
     text = call.arguments
@@ -43,6 +43,14 @@ def arguments_object(call: Call, job: Job) -> JSONObject:
     if text.strip() in NOTHING:
         return {}
     return _unwrapped(text, call, job)
+
+
+def _finite_input(given: JSONObject, call: Call, job: Job) -> JSONObject:
+    if dumps_or_none(given) is not None:
+        return given
+    job.note("coerced", f"the arguments of {call.name!r}: NaN and infinities are no JSON; they go as text", call)
+    cleaned: JSONObject = finite(given)
+    return cleaned
 
 
 def _unwrapped(text: str, call: Call, job: Job) -> JSONObject:

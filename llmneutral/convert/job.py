@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from llmneutral.convert.look import Look
 from llmneutral.convert.names import ToolNames
 from llmneutral.convert.report import Change, ChangeKind, Notes, Ref
 from llmneutral.convert.settings import SETTINGS
@@ -66,6 +67,7 @@ class Job:
         headers: Request headers the payload needs.
         open_calls: Ids of calls at the end that still wait for their results.
         trace: Marks on the nodes, or None.
+        may_have_nan: Whether the arguments of a call may hold a number that is no JSON.
     """
 
     def __init__(
@@ -82,11 +84,19 @@ class Job:
         self.headers: dict[str, str] = {}
         self.open_calls: tuple[str, ...] = ()
         self.trace = Trace() if trace else None
+        self._look = Look(messages)
+        self.may_have_nan = bool(self._look.calls) and self._look.may_have_nan
 
     def setting(self, name: str) -> Any:
         """Returns a setting, or its default."""
         value = self.settings.get(name)
         return SETTINGS[name].default if value is None else value
+
+    def look(self, messages: Messages) -> Look:
+        """Returns what stands in some messages; asked again about the same list it costs nothing."""
+        if self._look.messages is not messages:
+            self._look = Look(messages)
+        return self._look
 
     def render(self, content: Any) -> Any:
         """Renders one block by the transport's table, and marks the node with its origin."""

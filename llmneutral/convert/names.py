@@ -102,11 +102,10 @@ class NameRule(msgspec.Struct, frozen=True):
         taken = set(job.facts.reserved_tool_names)
         self._settle(keys, names, taken, job)
         seen = set(keys)
-        for message in job.messages:
-            for content in message.content:
-                if isinstance(content, CALLS) and (key := (content.name, content.path)) not in seen:
-                    seen.add(key)
-                    self._settle([key], names, taken, job, content)
+        for content in job.look(job.messages).calls:
+            if (key := (content.name, content.path)) not in seen:
+                seen.add(key)
+                self._settle([key], names, taken, job, content)
         return tools, names
 
     def _settle(self, keys: list[Key], names: ToolNames, taken: set[str], job: Job, *blocks: Any) -> None:
@@ -181,7 +180,7 @@ class IdRule(msgspec.Struct, frozen=True):
             return False
         if fact is not None:
             pattern = re.compile(fact)
-            return all(pattern.fullmatch(each) for each in given)
+            return all(map(pattern.fullmatch, given))
         if self.illegal is not None and re.search(self.illegal, "".join(given)):
             return False
         return self.longest is None or max(map(len, given), default=0) <= self.longest

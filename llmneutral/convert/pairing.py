@@ -12,11 +12,13 @@ import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import CALLS, digest
+from llmneutral.convert.passes import results_only
 from llmneutral.ir.contents import ActionResultMessageContent, TextMessageContent, ThinkingMessageContent
 from llmneutral.ir.jsontext import dumps
 from llmneutral.ir.messages import Message
 
 Result = ActionResultMessageContent
+CALL_BLOCKS: frozenset[type] = frozenset(CALLS)
 TOOL_BLOCKS: frozenset[type] = frozenset({*CALLS, Result})
 NOT_COMPLETED = "No result: this tool call was not completed."
 CALL_REMOVED, RESULT_REMOVED = "(tool call removed)", "(tool result removed)"
@@ -43,20 +45,20 @@ def keys(tag: str | None) -> set[str]:
 
 def well_formed(messages: Messages) -> bool:
     """Whether each turn with calls is directly followed by exactly their results, in order."""
-    awaited: list[str] = []
+    awaited: list[str | None] = []
     for message in messages:
         if message.role == "assistant":
             if awaited:
                 return False
-            awaited = [content.tag for content in message.content if type(content) in CALLS]  # type: ignore[union-attr, misc]
-            if awaited and (None in awaited or len(set(awaited)) < len(awaited) or "" in awaited):
+            awaited += [content.tag for content in message.content if type(content) in CALL_BLOCKS]  # type: ignore[union-attr]
+            if not all(awaited) or len(set(awaited)) < len(awaited):
                 return False
             continue
         for content in message.content:
-            if type(content) is Result:
-                if not awaited or awaited.pop(0) != content.tag:
+            if type(content) is not Result:
+                if awaited:
                     return False
-            elif awaited:
+            elif not awaited or awaited.pop(0) != content.tag:
                 return False
     return not awaited
 
@@ -144,11 +146,7 @@ class _Pairing:
     def _answer(self) -> None:
         """Settles what becomes of calls without a result."""
         tail = len(self.messages)
-        while (
-            tail
-            and all(type(c) is Result for c in self.messages[tail - 1].content)
-            and not self._is_assistant(tail - 1)
-        ):
+        while tail and results_only(self.messages[tail - 1]):
             tail -= 1
         last = self.turns[tail - 1] if tail and self._is_assistant(tail - 1) else None
         policy = self.job.setting("orphan_calls")
@@ -270,11 +268,11 @@ def _turns(messages: Messages) -> list[int]:
 def _canonical_ids(messages: Messages, job: Job) -> Messages:
     """Gives each call an id the API takes, unique in the request, and its result the same."""
     rule, fact = job.transport.ids, job.facts.tool_id
-    calls = [c for m in messages if m.role == "assistant" for c in m.content if type(c) in CALLS]
-    tags = [c.tag for c in calls]  # type: ignore[union-attr]
-    results = [c.tag for m in messages for c in m.content if type(c) is Result]
+    look = job.look(messages)
+    tags = [call.tag for call in look.calls]
+    results = [result.tag for result in look.results]
     paired = None not in tags and len(set(tags)) == len(tags) and tags[: len(results)] == results
-    if paired and rule.valid(tags, fact):  # type: ignore[arg-type]
+    if paired and rule.valid(tags, fact):
         return messages
     used: set[str] = set()
     count: dict[str, int] = {}

@@ -6,12 +6,13 @@ The texts below are the only ones a conversion ever adds (beside those of `pairi
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.look import json_of
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -66,9 +67,10 @@ def leading_system(messages: Messages) -> int:
 def _lift_system(messages: Messages, job: Job) -> Messages:
     """Instructions after the start: hoisted, in place as role system, or as text of the user."""
     start = leading_system(messages)
-    late = [i for i in range(start, len(messages)) if messages[i].is_system()]
-    if not late:
+    roles = job.look(messages).roles[start:]
+    if "system" not in roles and "developer" not in roles:
         return messages
+    late = [i for i in range(start, len(messages)) if messages[i].is_system()]
     if job.setting("late_system") == "hoist":
         for i in late:
             job.note(
@@ -98,8 +100,10 @@ def _as_user(message: Message, job: Job) -> Message:
 
 def _merge_system(messages: Messages, job: Job) -> Messages:
     """All instructions in one first message, for chat templates that take no other."""
+    if not job.facts.system_first_only:
+        return messages
     system = [m for m in messages if m.is_system()]
-    if not job.facts.system_first_only or (len(system) <= 1 and (not system or messages[0] is system[0])):
+    if len(system) <= 1 and (not system or messages[0] is system[0]):
         return messages
     for message in system[1:] if messages[0] is system[0] else system:
         job.note("merged", "this server takes one system message, first", *message.content)
@@ -117,18 +121,22 @@ def _merge_same_role(messages: Messages, job: Job) -> Messages:
 
     Results of one turn's calls are one group in any spelling, so putting them together is no change.
     """
-    if not any([a.role == b.role and a.role not in _SYSTEM for a, b in pairwise(messages)]):
+    if not job.look(messages).has_neighbours:
         return messages
     out: Messages = []
-    for message in messages:
-        last = out[-1] if out else None
-        if last is None or last.role != message.role or message.is_system():
-            out.append(message)
+    for _, group in groupby(messages, key=lambda message: message.role):
+        first, *others = group
+        if not others or first.is_system():
+            out += [first, *others]
             continue
-        if not (results_only(last) and results_only(message)):
-            job.note("merged", "neighbours of one role are one turn here", *message.content)
-        out[-1] = Message(message.role, last.content + message.content, last.name)
-    return out
+        content, only_results = [*first.content], results_only(first)
+        for message in others:
+            only_results = only_results and results_only(message)
+            if not only_results:
+                job.note("merged", "neighbours of one role are one turn here", *message.content)
+            content += message.content
+        out.append(Message(first.role, tuple(content), first.name))
+    return out if len(out) != len(messages) else messages
 
 
 def _lead_with_user(messages: Messages, job: Job) -> Messages:
@@ -158,7 +166,9 @@ def _last_turn(messages: Messages, job: Job) -> Messages:
     if job.facts.prefill is False:
         new = filler(CONTINUE, "this model takes no unfinished answer as the last turn", job)
         return [*messages, Message("user", (new,))]
-    block = last.content[-1] if last.content else None
+    if not last.content:
+        return messages[:-1]
+    block = last.content[-1]
     if type(block) is not Text or block.text == (stripped := block.text.rstrip()):
         return messages
     if stripped:
@@ -175,8 +185,9 @@ def _last_turn(messages: Messages, job: Job) -> Messages:
 
 def _drop_blank_text(messages: Messages, job: Job) -> Messages:
     """Blank text blocks go, in messages and results; a mark on one moves to the block before it."""
-    if not any([is_blank(c) or (type(c) is Result and c.parts) for m in messages for c in m.content]):
-        return messages
+    look = job.look(messages)
+    if not look.has_blank_texts and not any([r.parts and any(map(is_blank, r.parts)) for r in look.results]):
+        return messages if not look.has_empty_messages else [m for m in messages if m.content or not m.is_system()]
     out = []
     for message in messages:
         content = without_blank(message.content, job)
@@ -228,7 +239,7 @@ def _result_without_blank(result: Result, job: Job) -> Result:
 
 def _fill_empty(messages: Messages, job: Job) -> Messages:
     """A message that would be empty gets one constant text."""
-    if all([message.content for message in messages]):
+    if not job.look(messages).has_empty_messages:
         return messages
     return [message if message.content else _filled(message, job) for message in messages]
 
@@ -289,8 +300,10 @@ def _has_surrogates(content: Any) -> bool:
 
 def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
     """Unpaired surrogates cannot be written as UTF-8 (RFC 3629): they become U+FFFD, everywhere."""
-    found = {id(c) for m in messages for c in m.content if _has_surrogates(c)}
-    tools = tuple([scrub_value(tool) for tool in job.tools])
+    look = job.look(messages)
+    found = {id(c) for c in look.blocks if _has_surrogates(c)} if look.may_have_surrogates else set()
+    given = [(tool.name, tool.description, tool.parameters, tool.native) for tool in job.tools]
+    tools = job.tools if json_of(given) is not None else tuple([scrub_value(tool) for tool in job.tools])
     if any(a is not b for a, b in zip(tools, job.tools, strict=True)):
         names = [a.native_name for a, b in zip(tools, job.tools, strict=True) if a is not b]
         job.note("coerced", f"unpaired surrogates in the tools {', '.join(names)} became U+FFFD")
@@ -321,6 +334,9 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
     """
 
     def run(messages: Messages, job: Job) -> Messages:
+        look = job.look(messages)
+        if look.kinds.isdisjoint(leaves_assistant) and not any([type(c) is Result and c.parts for c in look.blocks]):
+            return messages
         out: Messages = []
         waiting: list[Any] = []
         before = None
@@ -335,7 +351,7 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
             out.append(Message("user", tuple(waiting)))
         return [m for m in out if m.content or m.role != "user"] if len(out) != len(messages) else _same(out, messages)
 
-    return Pass(name, run, frozenset({*leaves_assistant, Result}))
+    return Pass(name, run, frozenset({*leaves_assistant, *([Result] if leaves_results else [])}))
 
 
 def _same(new: Messages, old: Messages) -> Messages:

@@ -15,14 +15,17 @@ import msgspec
 from llmneutral.convert.report import Ref
 from llmneutral.ir.messages import Message
 
+CONTAINERS = (dict, list)
+
 
 class Trace:
     """Marks on the nodes of one payload."""
 
-    __slots__ = ("_kept", "_refs")
+    __slots__ = ("_kept", "_keyed", "_refs")
 
     def __init__(self) -> None:
         self._refs: dict[int | tuple[int, str], tuple[Ref, ...]] = {}
+        self._keyed = False  # whether a value under a key was marked
         self._kept: list[Any] = []  # a marked node stays alive, so that its id stays its own
 
     def mark(self, node: Any, refs: tuple[Ref, ...], key: str | None = None) -> None:
@@ -52,31 +55,35 @@ class Trace:
         return found
 
     def _walk(self, node: Any, at: str, found: dict[str, tuple[Ref, ...]]) -> None:
-        if refs := self._refs.get(id(node)):
+        marks = self._refs
+        if refs := marks.get(id(node)):
             found[at] = refs
         if isinstance(node, dict):
             for key, value in node.items():
-                pointer = f"{at}/{str(key).replace('~', '~0').replace('/', '~1')}"
-                if refs := self._refs.get((id(node), key)):
-                    found[pointer] = refs
-                if isinstance(value, dict | list):
+                marked = marks.get((id(node), key)) if self._keyed else None
+                deeper = isinstance(value, CONTAINERS)
+                if not marked and not deeper:
+                    continue
+                pointer = f"{at}/{escaped(key)}"
+                if marked:
+                    found[pointer] = marked
+                if deeper:
                     self._walk(value, pointer, found)
         elif isinstance(node, list):
             for i, value in enumerate(node):
-                if isinstance(value, dict | list):
+                if isinstance(value, CONTAINERS):
                     self._walk(value, f"{at}/{i}", found)
+
+
+def escaped(key: Any) -> str:
+    """Returns a key as a part of a JSON pointer."""
+    text = key if type(key) is str else str(key)
+    return text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
 
 
 def apart(messages: Sequence[Message]) -> list[Message]:
     """Gives a block that stands in several places an identity for each, so that each keeps its address."""
     seen: set[int] = set()
-    count = 0
-    for message in messages:
-        count += len(message.content)
-        seen.update(map(id, message.content))
-    if len(seen) == count:
-        return list(messages)
-    seen.clear()
     found = []
     for message in messages:
         content = tuple([copy.copy(block) if id(block) in seen else block for block in message.content])

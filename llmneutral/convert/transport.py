@@ -173,8 +173,9 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         first: tuple[Pass, ...] = (),
     ) -> Job:
         """Runs the passes; the job that comes back holds the messages to be framed."""
-        given = apart(messages)
-        job = Job(self, given, definitions(tools), target, trace)
+        job = Job(self, list(messages), definitions(tools), target, trace)
+        if job.look(job.messages).has_repeated_blocks:
+            job = Job(self, apart(messages), job.tools, target, trace)
         for step in first:
             job.note.step = step.name
             job.messages = step.run(job.messages, job)

@@ -1,0 +1,149 @@
+"""One look at a list of messages, shared by all passes: what has nothing to do sees it at once.
+
+Each question is answered once a list, and in C where that is possible: a conversation of a thousand plain texts goes
+through twenty passes, and none of them may walk over it in Python for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from operator import eq
+from typing import Any
+
+import msgspec
+
+from llmneutral.ir.contents import (
+    ActionCallMessageContent,
+    ActionResultMessageContent,
+    AudioMessageContent,
+    DocumentMessageContent,
+    ImageMessageContent,
+    InvalidActionCallMessageContent,
+    TextMessageContent,
+)
+from llmneutral.ir.messages import Message
+
+CALLS = (ActionCallMessageContent, InvalidActionCallMessageContent)
+MEDIA = frozenset((ImageMessageContent, AudioMessageContent, DocumentMessageContent))
+WORDS_OF_MEDIA = ("name", "title", "context", "text", "transcript", "url", "native")
+"""Fields of media that may hold words; their data is base64, and long."""
+
+
+class Look:
+    """What stands in some messages.
+
+    Attributes:
+        messages: The messages looked at.
+        blocks: All blocks, in order.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+        self.blocks: list[Any] = [block for message in messages for block in message.content]
+
+    @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The kinds of blocks that occur."""
+        return frozenset(map(type, self.blocks))
+
+    @cached_property
+    def roles(self) -> list[str]:
+        """The role of each message."""
+        return [message.role for message in self.messages]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the text blocks."""
+        if self.kinds == {TextMessageContent}:
+            return [block.text for block in self.blocks]
+        return [block.text for block in self.blocks if type(block) is TextMessageContent]
+
+    @cached_property
+    def calls(self) -> list[Any]:
+        """The calls of tools."""
+        return [block for block in self.blocks if type(block) in CALLS] if not self.kinds.isdisjoint(CALLS) else []
+
+    @cached_property
+    def results(self) -> list[Any]:
+        """The results of tools."""
+        if ActionResultMessageContent not in self.kinds:
+            return []
+        return [block for block in self.blocks if type(block) is ActionResultMessageContent]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every message is one text and nothing else."""
+        return (
+            self.kinds == {TextMessageContent}
+            and len(self.blocks) == len(self.messages)
+            and not (self.has_empty_messages or self.dressed)
+            and not any([message.name for message in self.messages])
+        )
+
+    @cached_property
+    def has_repeated_blocks(self) -> bool:
+        """Whether one block stands in several places."""
+        return len(set(map(id, self.blocks))) < len(self.blocks)
+
+    @cached_property
+    def has_neighbours(self) -> bool:
+        """Whether two messages of one role stand side by side."""
+        return any(map(eq, self.roles, self.roles[1:]))
+
+    @cached_property
+    def has_blank_texts(self) -> bool:
+        """Whether a text is empty or white space."""
+        return "" in self.texts or any(map(str.isspace, self.texts))
+
+    @cached_property
+    def has_empty_messages(self) -> bool:
+        """Whether a message has no blocks."""
+        return not all([message.content for message in self.messages])
+
+    @cached_property
+    def dressed(self) -> list[Any]:
+        """The blocks that have more than their plain fields: a cache mark, citations, what one API needs back."""
+        if self.kinds == {TextMessageContent}:
+            return [block for block in self.blocks if block.cache or block.native or block.citations]
+        return [b for b in self.blocks if b.cache or b.native or (type(b) is TextMessageContent and b.citations)]
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """Whether a block has a cache mark."""
+        return any([block.cache for block in self.dressed])
+
+    @cached_property
+    def written(self) -> bytes | None:
+        """Everything but plain ASCII texts as JSON; None where that is not possible."""
+        texts = [] if all(map(str.isascii, self.texts)) else self.texts
+        others = self.dressed
+        if self.kinds != {TextMessageContent}:
+            others = [block for block in self.blocks if type(block) is not TextMessageContent] + others
+        if not self.kinds.isdisjoint(MEDIA):
+            others = [_words(block) for block in others]
+        return json_of([texts, others])
+
+    @property
+    def may_have_surrogates(self) -> bool:
+        """Whether something may not be writable as UTF-8; False is certain."""
+        return self.written is None
+
+    @property
+    def may_have_nan(self) -> bool:
+        """Whether a number may be NaN or infinite, which is written as null; False is certain."""
+        return self.written is None or b"null" in self.written
+
+
+def _words(block: Any) -> Any:
+    if type(block) not in MEDIA:
+        return block
+    return [value for field in WORDS_OF_MEDIA if (value := getattr(block, field, None)) is not None]
+
+
+def json_of(value: Any) -> bytes | None:
+    """Returns plain data as JSON; None where it holds a lone surrogate, or is no plain data."""
+    try:
+        return msgspec.json.encode(value)
+    except (ValueError, TypeError, RecursionError):  # UnicodeEncodeError is a ValueError
+        return None
