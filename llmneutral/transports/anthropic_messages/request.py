@@ -6,22 +6,24 @@ https://platform.claude.com/docs/en/api/messages; types of anthropic 2: MessageC
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Target
 from llmneutral.convert.params import Param, chosen_tool, write_params
-from llmneutral.convert.passes import leading_system
+from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.convert.tool_schemas import answer_schema, tool_schema
-from llmneutral.convert.transport import written_tools
+from llmneutral.convert.transport import BlockWriter, written_tools
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import find_endpoint
-from llmneutral.transports.anthropic_messages.blocks import cache_control
+from llmneutral.transports.anthropic_messages.blocks import BLOCKS, cache_control
 from llmneutral.transports.anthropic_messages.reasoning import Thinking, plan_thinking
 
 NEWEST_VERSION = "2026-10-21"
@@ -40,6 +42,7 @@ AGGREGATORS = frozenset(("openrouter", "litellm"))
 OWN_TOOL = re.compile(r"_\d{8}$|^mcp_toolset$")
 """Types of tools that Anthropic runs or defines: `web_search_20260209`."""
 
+ROLES = {"developer": "system"}
 TIERS = {"auto": "auto", "standard_only": "standard_only", "default": "standard_only", "standard": "standard_only"}
 SPEED_BETA = "fast-mode-2026-02-01"
 Text = TextMessageContent
@@ -311,20 +314,45 @@ def _uncited(block: Any, job: Job) -> Any:
     return new
 
 
-def _turn(message: Message, job: Job) -> JSONObject:
-    role = message.role
-    nodes: list[Any] = []
-    for block in message.content:
-        if type(block) is Text and block.cache is None and not block.citations:
-            node: JSONObject = {"type": "text", "text": block.text}
-            if job.trace is not None:
-                job.mark(node, block)
+def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
+    """The turns; conversations of one text a turn are written at once, for that is what most of them are."""
+    look = job.look(messages)
+    if look.is_plain and job.trace is None:
+        return [
+            {"role": ROLES.get(role, role), "content": [{"type": "text", "text": words}]}
+            for role, words in zip(look.roles[start:], look.texts[start:], strict=True)
+        ]
+    if look.dressed:
+        messages = [
+            message if message.role == "assistant" else _without_citations(message, job) for message in messages
+        ]
+    turns: list[JSONObject] = []
+    write = _tracing_writer(job) if job.trace is not None else BLOCKS
+    for message in messages[start:]:
+        content, role = message.content, message.role
+        if len(content) == 1:
+            block = content[0]
+            nodes = [write[type(block)](block, job)]
         else:
-            node = job.render(block if role == "assistant" else _uncited(block, job))
-        nodes.append(node)
-    if message.name is not None:
-        job.note("dropped", f"name: Messages has no names of participants ({message.name!r})", *message.content[:1])
-    return {"role": "system" if message.is_system() else role, "content": nodes}
+            nodes = [write[type(block)](block, job) for block in content]
+        if message.name is not None:
+            job.note("dropped", f"name: Messages has no names of participants ({message.name!r})", *content[:1])
+        turns.append({"role": ROLES.get(role, role), "content": nodes})
+    return turns
+
+
+def _tracing_writer(job: Job) -> Mapping[type, BlockWriter]:
+    """The table of blocks, with every node marked with its origin."""
+
+    def render(block: Any, job: Job) -> Any:
+        return job.render(block)
+
+    return dict.fromkeys(job.transport.blocks, render)
+
+
+def _without_citations(message: Message, job: Job) -> Message:
+    content = [_uncited(block, job) for block in message.content]
+    return message if all(map(is_, content, message.content)) else with_content(message, content)
 
 
 def model_id(target: Target) -> str | None:
@@ -358,7 +386,7 @@ def frame(messages: Messages, job: Job) -> JSONObject:
     start = leading_system(messages)
     if start:
         _system(messages[:start], job, payload)
-    payload["messages"] = [_turn(message, job) for message in messages[start:]]
+    payload["messages"] = _turns(messages, start, job)
     _without_foreign(job)
     choice = tool_choice(thinking, job)
     if job.tools:
