@@ -26,7 +26,8 @@ from llmneutral.transports.codex_responses.read import (
 )
 
 Chunk = Mapping[str, Any]
-SEEN, CURRENT, OPEN, WHOLE, PHASES = "items seen", "current place", "open calls", "whole arguments", "phases"
+SEEN, CURRENT, OPEN, WHOLE, PHASES = "items seen", "current place", "open items", "whole arguments", "phases"
+CALLS = ("function_call", "custom_tool_call")
 """Marks in the reader's notes."""
 
 
@@ -87,14 +88,14 @@ def _item_added(event: Chunk, reader: Reader) -> None:
     if place is None:
         place = state.get(CURRENT, -1) + 1
     state[CURRENT], state[SEEN] = place, True
+    state.setdefault(OPEN, {})[place] = item
     kind = item.get("type")
     if kind == "message":
         state[PHASES, place] = item.get("phase")
     elif kind == "reasoning":
         reader.open(reasoning_key(place), BaseDeltaMessageContent)
         reader.thinking(reasoning_key(place), id=item.get("id"))
-    elif kind in ("function_call", "custom_tool_call"):
-        state.setdefault(OPEN, {})[place] = item
+    elif kind in CALLS:
         native = {"custom": True} if kind == "custom_tool_call" else None
         reader.call(call_key(place), item.get("call_id"), item.get("name"), item_id=item.get("id"), native=native)
     else:
@@ -169,9 +170,18 @@ def _ended(event: Chunk, reader: Reader) -> None:
         for place, item in enumerate(response.get("output") or ()):
             read_item(item, place, reader)
     for place, item in reader.state.pop(OPEN, {}).items():
-        read_item(_cut(item, place, reader), place, reader)
+        _close(item, place, response, reader)
     read_ending(response, reader)
     reader.terminate()
+
+
+def _close(item: Chunk, place: Hashable, response: Chunk, reader: Reader) -> None:
+    """An item that was never told to be done: what deltas built of text and reasoning stands."""
+    if item.get("type") in CALLS:
+        read_item(_cut(item, place, reader), place, reader)
+    elif item.get("type") not in ("message", "reasoning"):
+        in_the_end = [told for told in response.get("output") or () if told.get("id") == item.get("id") is not None]
+        read_item(in_the_end[0] if in_the_end else item, place, reader)
 
 
 def _cut(item: Chunk, place: Hashable, reader: Reader) -> Chunk:
