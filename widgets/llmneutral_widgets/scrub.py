@@ -29,6 +29,8 @@ LARGEST_MEDIA = 32 * 1024
 """Bytes of a picture, sound or document that is kept in a file."""
 LONGEST_TEXT = 1_000_000
 """Characters of a text that is kept in a file."""
+_ROUNDS = 8
+"""One secret taken out may bring another one into sight: `AKIA…sk-…` is one word at first."""
 _HELD = 4096
 """Characters at the end of a stream that may still become a secret."""
 
@@ -103,6 +105,14 @@ class Secrets:
 
     def text(self, source: str) -> str:
         """Returns the text with `•••` in the place of every secret. Doing it twice changes nothing more."""
+        for _ in range(_ROUNDS):
+            shown = self._masked(source)
+            if shown == source:
+                break
+            source = shown
+        return source
+
+    def _masked(self, source: str) -> str:
         for value in self._values:
             if value in source:
                 source = source.replace(value, MASK)
@@ -212,7 +222,7 @@ def builtin(value: Any) -> Any:
     try:
         return msgspec.to_builtins(value, str_keys=True, enc_hook=_foreign)
     except Exception:  # noqa: BLE001 - a value of the user's may fail in any way; it is still shown
-        return _repr(value)
+        return builtin_repr(value)
 
 
 def _foreign(value: Any) -> Any:
@@ -220,10 +230,11 @@ def _foreign(value: Any) -> Any:
     try:
         return value.model_dump(mode="json") if hasattr(value, "model_dump") else str(value)
     except Exception:  # noqa: BLE001 - as above
-        return _repr(value)
+        return builtin_repr(value)
 
 
-def _repr(value: Any) -> str:
+def builtin_repr(value: Any) -> str:
+    """Returns the repr of any value; nothing is raised."""
     try:
         return repr(value)
     except Exception as error:  # noqa: BLE001 - as above
@@ -265,7 +276,7 @@ def cut(value: Any, at: str, cuts: list[Cut]) -> Any:
     """
     if isinstance(value, str):
         return _cut_text(value, at, cuts)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [cut(item, f"{at}/{i}", cuts) for i, item in enumerate(value)]
     if isinstance(value, dict):
         inner: list[Cut] = []
