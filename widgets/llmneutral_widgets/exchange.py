@@ -94,7 +94,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     response: Any = None
     rounds: Sequence[Any] = ()
     conversions: Mapping[str, Any] = {}
-    changes: Sequence[Any] = ()
+    changes: tuple[KeptChange, ...] = ()
     payloads: Mapping[str, Any] | None = None
     payload_sha256: str | None = None
     cost: Mapping[str, Any] = {}
@@ -242,6 +242,24 @@ def new_id() -> str:
     return f"x-{random.token_hex(4)}"
 
 
+def status_of(response: Any, error: BaseException | None = None) -> Status:
+    """Returns how an exchange ended.
+
+    Args:
+        response: The answer, as far as it came; None where there is none.
+        error: What ended it, if it was an error or an interrupt.
+    """
+    if isinstance(error, Exception):
+        return "incomplete" if getattr(error, "type", None) == "stream_interrupted" else "failed"
+    if error is not None:  # KeyboardInterrupt, cancellation: no errors, but ends
+        return "interrupted"
+    if _part(response, "error"):
+        return "failed"
+    if _part(response, "refusal") or _part(response, "finish_reason") == "refusal":
+        return "refused"
+    return "complete" if _part(response, "complete") else "incomplete"
+
+
 def changes_of(conversions: Mapping[str, Any]) -> tuple[KeptChange, ...]:
     """Returns the changes of some conversions, each with its API mode."""
     return tuple([_kept(api, change) for api, conversion in conversions.items() for change in conversion.changes])
@@ -363,7 +381,7 @@ def _messages(given: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 def _without_paths(record: Any) -> Any:
     """File names without the folders they lie in: a notebook tells nothing of the machine it was made on."""
-    if isinstance(record, list):
+    if isinstance(record, (list, tuple)):
         return [_without_paths(item) for item in record]
     if not isinstance(record, dict):
         return record

@@ -1,0 +1,257 @@
+"""The exchange: what it offers, what it keeps, and what it reads back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import math
+from typing import Any
+
+import nbformat
+import pytest
+
+import llmneutral
+from llmneutral_widgets.exchange import (
+    MIME,
+    SCHEMA,
+    Exchange,
+    Exchanges,
+    SchemaError,
+    error_record,
+    new_id,
+    payload_digest,
+    status_of,
+    tool_record,
+    usage_rows,
+)
+from llmneutral_widgets.scrub import Secrets
+from llmneutral_widgets.views.usage import COLUMNS
+from tests.widgets.samples import PNG, conversions, response, stack
+
+KEYS = """schema id parent cell_id stack created status provider api model answered_by settings history messages tools
+    output_schema response rounds changes payload payload_sha256 cost timing error cut""".split()
+
+
+def made(**changes: Any) -> Exchange:
+    given: dict[str, Any] = {
+        "id": "x-3f9a0c1e",
+        "status": "complete",
+        "name": "other",
+        "created": "2026-11-30T10:00:00Z",
+        "provider": "anthropic",
+        "api": "anthropic_messages",
+        "model": "claude-sonnet-5-5",
+        "settings": {"temperature": 0.2},
+        "history": {"messages": 4, "sent": True},
+        "messages": stack().messages[1:2],
+        "tools": [{"type": "function", "function": {"name": "weather", "parameters": {}}}],
+        "response": response(),
+        "conversions": {"anthropic_messages": conversions()["anthropic_messages"]},
+        "timing": {"first_delta_s": 0.42, "total_s": 3.1, "attempts": 1},
+    }
+    return Exchange(**{**given, **changes})
+
+
+def test_what_it_offers() -> None:
+    exchange = made(stack=stack())
+    assert exchange.text == "It is **sunny**."
+    assert exchange.message == response().message
+    assert exchange.usage.output_total == 96
+    assert exchange.parsed is None
+    assert exchange.payload["model"] == "claude-sonnet-5-5"
+    assert exchange.conversion.api == "anthropic_messages"
+    assert exchange.stack.messages == stack().messages
+    assert exchange.status == "complete"
+    assert "merged" in [change.kind for change in exchange.changes]
+    assert repr(exchange) == "<Exchange x-3f9a0c1e: anthropic · claude-sonnet-5-5: It is **sunny**.>"
+
+
+def test_without_an_answer() -> None:
+    exchange = Exchange(id="x-1", status="failed", error=ValueError("no"))
+    assert (exchange.text, exchange.message, exchange.usage, exchange.payload) == ("", None, None, None)
+    record = exchange.to_json()
+    assert record["error"]["message"] == "no"
+    assert sorted(record) == sorted(KEYS)
+
+
+def test_every_key_is_there_and_it_is_json() -> None:
+    record = made().to_json()
+    assert list(record) == [*KEYS[:-1], "cut"]
+    assert record["schema"] == SCHEMA
+    json.dumps(record, allow_nan=False)
+    assert record["response"] == response().to_dict()
+    assert record["stack"] == "other"
+    assert record["payload"] is None
+    assert record["messages"][0]["content"][1]["data"] == PNG
+    assert record["tools"][0]["name"] == "weather"
+    assert len(record["tools"][0]["schema_sha256"]) == 64
+    assert record["changes"][0]["api"] == "anthropic_messages"
+    assert record["cost"] == {"amount": None, "currency": None, "source": None}
+
+
+def test_back_from_json() -> None:
+    record = json.loads(json.dumps(made().to_json()))
+    read = Exchange.from_json(record)
+    assert read.to_json() == record
+    assert read.text == made().text
+    assert read.message == made().message
+    assert read.usage["output_total"] == 96
+    assert read.changes == made().changes
+
+
+def test_the_messages_are_those_of_a_stack() -> None:
+    record = made(messages=stack().messages).to_json()
+    read = llmneutral.PromptStack.from_json(json.dumps({"messages": record["messages"]}))
+    assert read.messages == stack().messages
+
+
+def test_a_notebook_takes_it() -> None:
+    output = nbformat.v4.new_output("display_data", data={MIME: made().to_json(), "text/plain": "x"})
+    cell = nbformat.v4.new_code_cell("%%prompt", outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    nbformat.validate(notebook)
+    back = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    assert back.cells[0].outputs[0].data[MIME] == made().to_json()
+
+
+def test_unknown_keys_are_ignored_and_absent_ones_unknown() -> None:
+    read = Exchange.from_json({"schema": 1, "id": "x-1", "status": "complete", "invented": 1})
+    assert (read.model, read.text) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"schema": 2, "id": "x-1", "status": "complete"}, r"written by a newer llmneutral \(schema 2\)"),
+        ({"id": "x-1"}, "no schema"),
+        ("text", "no schema"),
+        ({"schema": 1, "status": "complete"}, "id"),
+        ({"schema": 1, "id": "x", "status": "odd"}, "Invalid enum value 'odd'"),
+        ({"schema": 1, "id": "x", "status": "failed", "changes": 3}, "no exchange of llmneutral"),
+    ],
+)
+def test_what_is_no_exchange_is_said(record: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Exchange.from_json(record)
+
+
+def test_no_infinite_numbers_no_secrets_no_paths_no_big_media() -> None:
+    key = "my-very-secret-value"
+    big = base64.b64encode(bytes(40_000)).decode()
+    content = (
+        llmneutral.TextMessageContent(f"the key is {key} or sk-ant-abc1234567"),
+        llmneutral.ImageMessageContent(data=big, media_type="image/png"),
+        llmneutral.DocumentMessageContent(data="AAAA", name="/home/ada/papers/a.pdf"),
+        llmneutral.DocumentMessageContent(data="AAAA", name=r"C:\Users\Ada\b.pdf"),
+    )
+    exchange = made(
+        messages=[llmneutral.Message("user", content)],
+        timing={"first_delta_s": math.nan, "total_s": math.inf},
+        error=RuntimeError(f"failed with {key}"),
+    )
+    record = exchange.to_json(Secrets([key]))
+    text = json.dumps(record, allow_nan=False)
+    assert key not in text
+    assert "sk-ant" not in text
+    assert "/home" not in text
+    assert "Users" not in text
+    assert [block.get("name") for block in record["messages"][0]["content"][2:]] == ["a.pdf", "b.pdf"]
+    assert record["timing"] == {"first_delta_s": None, "total_s": None, "attempts": None}
+    assert record["cut"][0]["at"] == "/messages/0/content/1"
+    assert record["cut"][0]["was"] == "image/png, 40000 bytes"
+    assert Exchange.from_json(record).to_json()["cut"] == record["cut"]
+
+
+def test_only_what_was_not_sent_keeps_its_payload() -> None:
+    both = made(status="dry_run", response=None, conversions=conversions())
+    record = both.to_json()
+    assert set(record["payload"]) == {"chat_completions", "anthropic_messages"}
+    read = Exchange.from_json(record)
+    assert read.payload == record["payload"]["chat_completions"]
+    assert read.to_json()["payload_sha256"] == record["payload_sha256"]
+
+
+def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
+    assert payload_digest({"a": 1, "b": [2]}) == payload_digest({"b": [2], "a": 1})
+    assert payload_digest({"a": 1}) != payload_digest({"a": 2})
+
+
+def test_tools_keep_a_name_and_a_digest() -> None:
+    def function() -> None: ...
+
+    assert tool_record(function) == {"name": "function", "schema_sha256": None}
+    kept = tool_record({"name": "f", "parameters": {}})
+    assert tool_record(kept) == kept
+
+
+def test_errors() -> None:
+    error = llmneutral.RateLimitError("too fast", status=429, provider="openai", request_id="r1", hint="wait")
+    record = error_record(error)
+    assert record is not None
+    picked = {key: record[key] for key in ("name", "type", "status", "provider", "request_id", "hint", "message")}
+    assert picked == {
+        "name": "RateLimitError",
+        "type": "rate_limit_error",
+        "status": 429,
+        "provider": "openai",
+        "request_id": "r1",
+        "hint": "wait",
+        "message": "too fast",
+    }
+    refused = llmneutral.ConversionError("no picture", rule="media", refs=[(1, 1)], api="cohere_chat")
+    assert (error_record(refused) or {})["refs"] == [[1, 1]]
+    assert error_record(None) is None
+    assert error_record({"message": "kept"}) == {"message": "kept"}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "status"),
+    [
+        (response(), None, "complete"),
+        (response(complete=False, finish_reason="incomplete"), None, "incomplete"),
+        (response(finish_reason="refusal"), None, "refused"),
+        (response(finish_reason="length"), None, "complete"),
+        (response(), KeyboardInterrupt(), "interrupted"),
+        (response(), asyncio.CancelledError(), "interrupted"),
+        (None, llmneutral.ProviderError("x"), "failed"),
+        (response(), llmneutral.StreamInterruptedError("x"), "incomplete"),
+        ({"complete": True, "error": {"type": "server_error"}}, None, "failed"),
+    ],
+)
+def test_how_it_ended(given: Any, error: BaseException | None, status: str) -> None:
+    assert status_of(given, error) == status
+
+
+def test_ids_differ() -> None:
+    ids = {new_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(each) == 10 and each.startswith("x-") for each in ids)
+
+
+def test_answers_side_by_side() -> None:
+    several = Exchanges([made(), made(model="other", provider="openai", response=response("No."))])
+    view = several.compare()
+    assert view.html.count("<td") == 2
+    assert "openai" in view.html
+    assert "No." in view.text
+    assert set(view._repr_mimebundle_()) == {"text/html", "text/plain"}
+
+
+def test_rows_of_usage() -> None:
+    rounds = [
+        {
+            "role": "assistant",
+            "content": [],
+            "usage": {"input_total": 5, "output_total": 1},
+            "finish_reason": "tool_calls",
+        },
+        {"role": "user", "content": []},
+    ]
+    rows = usage_rows(made(rounds=rounds, cost={"amount": 0.5, "currency": "EUR"}).to_json())
+    assert [row["input_total"] for row in rows] == [5, 812]
+    assert all(set(row) == set(COLUMNS) for row in rows)
+    assert rows[1]["tokens_per_s"] == pytest.approx(96 / (3.1 - 0.42))
+    assert (rows[0]["cost"], rows[1]["cost"], rows[1]["currency"]) == (None, 0.5, "EUR")
+    assert rows[1]["model"] == "claude-sonnet-5-5-20261101"
+    assert usage_rows(made(status="dry_run", response=None).to_json()) == []
