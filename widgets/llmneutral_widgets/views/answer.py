@@ -55,16 +55,57 @@ def exchange_page(record: Record) -> Html:
 
 def comparison_page(records: Sequence[Record]) -> Html:
     """Returns several answers to the same question side by side."""
+    share = max(1, len(records))
+    return fitted(
+        lambda most: columns_page(
+            list(map(maker, records)), [exchange_body(record, Room(most // share), Album(2)) for record in records]
+        )
+    )
 
-    def render(most: int) -> Html:
-        room = max(1, len(records))
-        bodies = [exchange_body(record, Room(most // room), Album(2)) for record in records]
-        heads = [tag("th", maker(record), scope="col", style=LEFT) for record in records]
-        cells = [tag("td", body, style=LEFT) for body in bodies]
-        table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", tag("tr", *cells)), class_="side")
-        return page(tag("div", table, class_="wide"), sections=(*SECTIONS, "side"))
 
-    return fitted(render)
+def columns_page(heads: Sequence[str], bodies: Sequence[Html]) -> Html:
+    """Returns bodies side by side as one output."""
+    head = tag("tr", *[tag("th", name, scope="col", style=LEFT) for name in heads])
+    cells = tag("tr", *[tag("td", body, style=LEFT) for body in bodies])
+    table = tag("table", tag("thead", head), tag("tbody", cells), class_="side")
+    return page(tag("div", table, class_="wide"), sections=(*SECTIONS, "side"))
+
+
+def error_page(error: Mapping[str, Any]) -> Html:
+    """Returns an error as one output."""
+    return page(error_body(error), sections=SECTIONS)
+
+
+def frame_body(
+    name: str, *, thinking: tuple[int, str], answer: tuple[str, int], calls: Sequence[tuple[str, str]]
+) -> Html:
+    """Returns an answer that is still coming, without its style sheet.
+
+    Args:
+        name: Who answers.
+        thinking: How many characters of thinking there are, and what is shown of them: nothing, once the answer began.
+        answer: What is shown of the answer, and how many characters before it are hidden.
+        calls: Names and arguments of calls, as far as they have come.
+    """
+    room = Room(100_000)
+    (thought, shown), (text, hidden) = thinking, answer
+    parts = []
+    if thought:
+        inner = [prose(shown, room)] if shown else []
+        parts.append(fold(f"thinking, {count(thought, 'character')}", *inner, is_open=bool(shown), class_="thinking"))
+    if hidden:
+        parts.append(tag("p", tag("small", f"{hidden:,} earlier characters are hidden while streaming")))
+    parts += [prose(text, room)] if text else []
+    parts += [
+        tag(
+            "div",
+            _word("tool_call"),
+            tag("div", tag("code", called or "?"), raw(given, room), class_="call"),
+            class_="tool",
+        )
+        for called, given in calls
+    ]
+    return tag("div", *parts, tag("div", f"{name} · answering …", class_="foot"), class_="answer")
 
 
 def exchange_body(record: Record, room: Room, album: Album) -> Html:
@@ -74,7 +115,7 @@ def exchange_body(record: Record, room: Room, album: Album) -> Html:
         *[_round(message, room, album) for message in record.get("rounds") or ()],
         *[answer_block(block, room, album) for block in response.get("blocks") or ()],
         _verdict(record, response),
-        _error(_map(record.get("error"))),
+        error_body(_map(record.get("error"))),
         _payload(record),
         tag("div", " · ".join(footer(record)), class_="foot"),
         _changes(record.get("changes") or ()),
@@ -116,8 +157,8 @@ def _verdict(record: Record, response: Mapping[str, Any]) -> Html:
     return tag("p", *[join([each, " "]) for each in shown], class_="verdict") if shown else Html()
 
 
-def _error(error: Mapping[str, Any]) -> Html:
-    """An error in at most three lines: what, where, and what to do."""
+def error_body(error: Mapping[str, Any]) -> Html:
+    """Returns an error in at most three lines: what, where, and what to do."""
     if not error:
         return Html()
     status = f" ({error['status']})" if error.get("status") else ""
@@ -222,10 +263,10 @@ def _cost(record: Record) -> str | None:
     return f"cost {money(amount)} {cost.get('currency') or 'USD'}{source}"
 
 
-def summary_line(record: Record) -> str:
+def summary_line(record: Record, *, with_text: bool = True) -> str:
     """Returns an exchange as plain text: one line, and the first 200 characters of the answer."""
     response = _map(record.get("response"))
-    answer = str(response.get("text") or "")
+    answer = str(response.get("text") or "") if with_text else ""
     status = str(record.get("status"))
     said = " · ".join([*footer(record), *([] if status == "complete" else [status])])
     calls = [f"calls {tool_name(block)}" for block in response.get("blocks") or () if kind_of(block) == "tool_call"]

@@ -210,4 +210,4 @@ def _sections() -> dict[str, str]:
 
 def _compact(rules: str) -> str:
     bare = re.sub(r"/\*[^*]*\*/", "", rules)
-    return re.sub(r"\s*([{};,>])\s*|;\s*(?=\})", r"\1", re.sub(r"\s+", " ", bare)).replace(";}", "}").strip()
+    return re.sub(r"\s*([{};,>])\s*", r"\1", re.sub(r"\s+", " ", bare)).replace(";}", "}").replace(": ", ":").strip()

@@ -105,6 +105,25 @@ def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
     return page(tag("div", table, class_="wide"), sections=("blocks", "side"), rules=rules(view.most))
 
 
+def payload_page(columns: Sequence[Column]) -> Html:
+    """Returns payloads side by side without their source: whole, labelled where they are traced."""
+
+    def render(most: int) -> Html:
+        lines = max(10, most // 100 // max(1, len(columns)))
+        cells = []
+        for column in columns:
+            wrong = {_pointer(problem.get("path")) for problem in column.problems}
+            payload = column.payload or {}
+            found = [line for key, value in payload.items() for line in json_lines(value, f"/{escaped(key)}", name=key)]
+            runs = _runs(found, column.trace, wrong, lines)
+            cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
+        head = tag("thead", tag("tr", *map(_head, columns)))
+        table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
+        return page(tag("div", table, class_="wide"), sections=("blocks", "side"))
+
+    return fitted(render)
+
+
 def rules(places: int) -> str:
     """Returns the light: inside one row, whatever shares the class `kN` lights up, hovered, focused, or held open."""
     kinds = range(1, min(places, _PLACES) + 1)

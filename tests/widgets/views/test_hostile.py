@@ -1,0 +1,200 @@
+"""All views, with hostile strings in every field: no element and no attribute outside the closed set."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, frame_body, summary_line
+from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.deltas import deltas_page
+from llmneutral_widgets.views.page import page
+from llmneutral_widgets.views.payload import Column, comparison, payload_page
+from llmneutral_widgets.views.stack import stack_page
+from llmneutral_widgets.views.usage import usage_page
+from tests.widgets.closed_set import HIDDEN, HOSTILE, OWN_ATTACKS, is_well_nested, outside_views
+from tests.widgets.samples import RECORD, ROWS, STREAM, conversions, stack
+
+ADDRESS = 'https://a.example/" onmouseover="window.__hit=1'
+ATTACKS = [
+    *HOSTILE.values(),
+    *OWN_ATTACKS.values(),
+    '"><img src=x onerror=1>',
+    "' onmouseover='1",
+    "</style><script>1",
+    ADDRESS,
+]
+FEW = ['"><script>window.__hit=1</script>', "' onmouseover='x' \u202e\x1b[1m\ud800 $\\href{javascript:1}{x}$", ADDRESS]
+
+Path = tuple[Any, ...]
+
+
+def _columns() -> list[dict[str, Any]]:
+    found = conversions()
+    columns = [
+        {
+            "api": api,
+            "payload": plain(each.to_json()),
+            "trace": {pointer: [list(ref) for ref in refs] for pointer, refs in each.trace.items()},
+            "changes": plain(each.changes),
+            "endpoint": list(each.endpoint),
+            "checked": "sdk 1.0",
+            "problems": [{"path": "/messages/0", "message": "wrong"}],
+            "error": None,
+        }
+        for api, each in found.items()
+    ]
+    return [*columns, {"api": "cohere_chat", "error": {**RECORD["error"], "refs": [[1, 1]]}}]
+
+
+CONFIG = {
+    "name": "openai",
+    "api_mode": "codex_responses",
+    "model": "gpt-6-luna",
+    "sdk": "openai",
+    "sdk_installed": False,
+    "extra": "openai",
+    "key_variable": "OPENAI_API_KEY",
+    "key_set": False,
+}
+MESSAGES = plain(stack().messages)
+TOOLS = [{"type": "function", "function": {"name": "weather", "description": "Weather"}}]
+
+
+def _show_comparison(data: dict[str, Any]) -> str:
+    columns = [Column(**column) for column in data["columns"]]
+    given = {key: data[key] for key in ("settings", "tools", "output_schema")}
+    return comparison(data["messages"], columns, **given) + payload_page(columns)
+
+
+def _show_frame(data: dict[str, Any]) -> str:
+    thinking, answer = (12, data["thinking"]), (data["answer"], 7)
+    return page(frame_body(data["name"], thinking=thinking, answer=answer, calls=[(data["call"], data["given"])]))
+
+
+VIEWS: dict[str, tuple[Any, Callable[[Any], str]]] = {
+    "answer": (RECORD, exchange_page),
+    "answers": ([RECORD, RECORD], comparison_page),
+    "error": (RECORD["error"], error_page),
+    "frame": ({"name": "a", "thinking": "t", "answer": "x", "call": "f", "given": "{"}, _show_frame),
+    "stack": (
+        {"messages": MESSAGES, "tools": TOOLS, "marks": {5: "stale"}, "bad": [[3, 2]], "name": "default"},
+        lambda data: stack_page(data.pop("messages"), **data),
+    ),
+    "payload": (
+        {
+            "messages": MESSAGES,
+            "columns": _columns(),
+            "settings": {"temperature": 0.2, "stop": ["x"]},
+            "tools": TOOLS,
+            "output_schema": {"type": "object", "title": "T"},
+        },
+        _show_comparison,
+    ),
+    "deltas": (
+        {"record": STREAM, "stopped": "5,000 chunks", "badges": ["incomplete"]},
+        lambda data: deltas_page(data.pop("record"), **data),
+    ),
+    "usage": (ROWS, lambda rows: usage_page(rows) + usage_page(rows, by="model") + usage_page(rows, by="day")),
+    "configs": ([CONFIG, {**CONFIG, "sdk_installed": True}], lambda rows: configs_page(rows, current="openai")),
+}
+
+
+def leaves(value: Any, at: Path = ()) -> Iterator[Path]:
+    """Where texts stand, keys of objects included."""
+    if isinstance(value, str):
+        yield at
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*at, key))
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from leaves(item, (*at, i))
+
+
+def lists(value: Any) -> Any:
+    """Tuples as lists, so that they can be written to."""
+    if isinstance(value, dict):
+        return {key: lists(item) for key, item in value.items()}
+    return [lists(item) for item in value] if isinstance(value, (list, tuple)) else copy.copy(value)
+
+
+def put(value: Any, at: Path, text: str) -> None:
+    for step in at[:-1]:
+        value = value[step]
+    value[at[-1]] = text
+
+
+def keyed(value: Any, text: str) -> Any:
+    """Adds a hostile key to every object that is shown as JSON."""
+    if isinstance(value, dict):
+        return {**{key: keyed(item, text) for key, item in value.items()}, **({text: text} if _is_free(value) else {})}
+    return [keyed(item, text) for item in value] if isinstance(value, list) else value
+
+
+def _is_free(value: dict[str, Any]) -> bool:
+    return bool({"city", "sky", "model", "key"} & set(value)) and "status" not in value and "sdk" not in value
+
+
+def check(output: str) -> None:
+    assert outside_views(output) == []
+    assert is_well_nested(output)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_as_it_is(view: str) -> None:
+    data, show = VIEWS[view]
+    check(show(lists(data)))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_hostile_in_all_fields_at_once(view: str, attack: str) -> None:
+    data, show = VIEWS[view]
+    given = lists(data)
+    for at in leaves(data):
+        if at[-1] not in ("type", "kind"):
+            put(given, at, attack)
+    check(show(given))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_hostile_in_each_field_alone(view: str) -> None:
+    """Words that choose what is shown (`type`, `status`, `kind`) lead to other branches when they are hostile."""
+    data, show = VIEWS[view]
+    for at in leaves(data):
+        for attack in FEW:
+            given = lists(data)
+            put(given, at, attack)
+            check(show(given))
+
+
+@pytest.mark.parametrize("view", ["answer", "payload", "deltas"])
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_hostile_keys(view: str, attack: str) -> None:
+    data, show = VIEWS[view]
+    check(show(keyed(lists(data), attack)))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_plain_text_drives_no_terminal(attack: str) -> None:
+    given = lists(RECORD)
+    for at in leaves(RECORD):
+        if at[-1] not in ("type", "kind"):
+            put(given, at, attack)
+    assert not HIDDEN.search(summary_line(given))
+
+
+def test_the_test_would_notice() -> None:
+    assert outside_views("<p onclick=1>x</p>")
+    assert outside_views("<script>1</script>")
+    assert outside_views('<a href="javascript:1">x</a>')
+    assert outside_views('<img src="https://a.example/x.png">')
+    assert outside_views("<style>@import url(x)</style>")
+    assert outside_views('<p style="position:fixed">x</p>')
+    assert outside_views("a\u202eb")
+    assert not is_well_nested("<p><b></p></b>")

@@ -1,0 +1,190 @@
+"""What a front end is given for a value: HTML, a few words of plain text, and for an exchange its JSON.
+
+What must live here: the way from a live value to a bundle. It is pure (nothing is published here), and it never
+raises: a value that cannot be shown is shown by its repr, because an error of ours in a repr would fail the cell of
+the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from llmneutral_widgets import scrub
+from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
+from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.page import Html, View, line, visible
+from llmneutral_widgets.views.payload import Column, comparison, payload_page
+from llmneutral_widgets.views.stack import stack_page
+
+
+class Bundle(NamedTuple):
+    """MIME type -> data, and the metadata of the output."""
+
+    data: dict[str, Any]
+    metadata: Mapping[str, Any] = MappingProxyType({})
+
+
+def bundle_of(value: Any, source: Any = None) -> Bundle:
+    """Returns the bundle of any value this layer shows; nothing is raised.
+
+    Args:
+        value: An exchange, a view, a stack, a message, a conversion or several by API mode, a response, a config or an
+            error; anything else by its repr.
+        source: For conversions: the stack they were made of.
+    """
+    try:
+        return _made(value, source)
+    except Exception as error:  # noqa: BLE001 - a view that fails must not fail the cell
+        said = visible(f"{scrub.builtin_repr(value)}\ncould not be shown: {type(error).__name__}: {error}")
+        return Bundle({"text/plain": scrub.current_secrets().text(said)})
+
+
+def _made(value: Any, source: Any) -> Bundle:
+    for kind, make in _MAKERS:
+        if isinstance(value, kind):
+            return make(value)
+    if isinstance(value, Mapping) and value and all([hasattr(each, "to_json") for each in value.values()]):
+        return conversions_bundle(value, source)
+    return _library_bundle(value, source)
+
+
+def _library_bundle(value: Any, source: Any) -> Bundle:
+    """The bundle of a value of the library's; its classes are looked up now, so that nothing is imported early."""
+    import llmneutral
+
+    if isinstance(value, llmneutral.PromptStack):
+        return stack_bundle(value)
+    if isinstance(value, llmneutral.Message):
+        return _page(stack_page([plain(value)]), f"{value.role}: {line(value.to_text(), 200)}")
+    if isinstance(value, llmneutral.Conversion):
+        return conversions_bundle({value.api: value}, source)
+    if isinstance(value, llmneutral.NormalizedResponse):
+        record = response_record(plain(value.to_dict()))
+        return _page(exchange_page(record), summary_line(record))
+    if isinstance(value, llmneutral.LLMNeutralError):
+        record = plain(error_record(value))
+        return _page(error_page(record), f"{record['name']}: {record['message']}")
+    if hasattr(value, "status") and hasattr(value, "prompt_driver"):
+        row = plain(value.status())
+        return _page(configs_page([row]), repr(value))
+    return Bundle({"text/plain": scrub.current_secrets().text(visible(repr(value)))})
+
+
+def exchange_bundle(exchange: Exchange) -> Bundle:
+    """Returns what is published, and saved, of an exchange."""
+    record = exchange.to_json()
+    shown = _payloads(exchange) if exchange.status == "dry_run" and exchange.conversions else exchange_page(record)
+    keys = {"schema": SCHEMA, "exchange_id": exchange.id, "cell_id": exchange.cell_id}
+    data = {"text/html": str(shown), "text/plain": summary_line(record), MIME: record}
+    return Bundle(data, {"llmneutral": keys})
+
+
+def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
+    """Returns several answers side by side; the JSON is the first one's, with the `others` in it."""
+    records = [exchange.to_json() for exchange in exchanges]
+    text = "\n\n".join(map(summary_line, records))
+    data = {"text/html": str(comparison_page(records)), "text/plain": text, MIME: {**records[0], "others": records[1:]}}
+    keys = {"schema": SCHEMA, "exchange_id": exchanges[0].id, "cell_id": exchanges[0].cell_id}
+    return Bundle(data, {"llmneutral": keys})
+
+
+def stack_bundle(stack: Any, **view: Any) -> Bundle:
+    """Returns a conversation; `view` as in `stack_page`."""
+    messages = plain(stack.messages)
+    tools = plain([definition(tool) for tool in stack.tools])
+    shown = stack_page(messages, tools=tools, **view)
+    return _page(shown, f"PromptStack of {len(messages)} messages")
+
+
+def conversions_bundle(
+    conversions: Mapping[str, Any],
+    source: Any = None,
+    verdicts: Mapping[str, tuple[str | None, Sequence[Any]]] | None = None,
+) -> Bundle:
+    """Returns payloads side by side.
+
+    Args:
+        conversions: API mode -> `Conversion` (with a trace, to be aligned), or the error that came instead.
+        source: The stack they were made of; without it only the payloads are shown.
+        verdicts: API mode -> what it was held against, and the problems that were found.
+    """
+    columns = [column_of(api, found, *(verdicts or {}).get(api, (None, ()))) for api, found in conversions.items()]
+    text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
+    if source is None:
+        return _page(payload_page(columns), text)
+    shown = comparison(
+        plain(source.messages),
+        columns,
+        settings=plain(source.settings),
+        tools=plain([definition(tool) for tool in source.tools]),
+        output_schema=plain(source.to_output_json_schema()),
+    )
+    return _page(shown, text)
+
+
+def column_of(api: str, found: Any, checked: str | None = None, problems: Sequence[Any] = ()) -> Column:
+    """Returns a conversion, or the error that came instead of it, as a column of the comparison."""
+    if isinstance(found, BaseException):
+        changes = plain(getattr(found, "changes", ()))
+        return Column(api=api, error=plain(error_record(found)), changes=changes)
+    return Column(
+        api=api,
+        payload=plain(found.to_json()),
+        trace={pointer: tuple(refs) for pointer, refs in (found.trace or {}).items()},
+        changes=plain(found.changes),
+        endpoint=tuple(found.endpoint),
+        checked=checked,
+        problems=[{"path": str(each.path), "message": plain(str(each.message))} for each in problems],
+    )
+
+
+def response_record(response: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a bare answer as the record of an exchange of which nothing else is known."""
+    status = "refused" if response.get("refusal") else "complete" if response.get("complete") else "incomplete"
+    return {
+        "status": "failed" if response.get("error") else status,
+        "model": response.get("model"),
+        "response": response,
+        "error": response.get("error"),
+    }
+
+
+def definition(tool: Any) -> Any:
+    """Returns a tool as its definition in OpenAI's format, as far as it tells one."""
+    return tool.to_openai() if hasattr(tool, "to_openai") else {"name": getattr(tool, "name", None) or _name(tool)}
+
+
+def _name(tool: Any) -> str:
+    if isinstance(tool, Mapping):
+        given = tool.get("function", tool)
+        return str(given.get("name")) if isinstance(given, Mapping) else "?"
+    return str(getattr(tool, "__name__", type(tool).__name__))
+
+
+def _payloads(exchange: Exchange) -> Html:
+    return Html(conversions_bundle(exchange.conversions, exchange.stack).data["text/html"])
+
+
+def _told(column: Column) -> str:
+    if column.error is not None:
+        return f"{column.error.get('name')}: {column.error.get('message')}"
+    return f"{' '.join(column.endpoint or ())}, {len(column.changes)} changes"
+
+
+def _page(shown: Html, text: str) -> Bundle:
+    return Bundle({"text/html": str(shown), "text/plain": visible(text)})
+
+
+def _view(view: View) -> Bundle:
+    return Bundle({"text/html": str(view.html), "text/plain": view.text})
+
+
+_MAKERS: tuple[tuple[type, Callable[[Any], Bundle]], ...] = (
+    (Exchange, exchange_bundle),
+    (Exchanges, exchanges_bundle),
+    (View, _view),
+)
