@@ -128,7 +128,8 @@ def test_an_answer_goes_back_as_it_came(api: str, answer: Answer) -> None:
         if block[0] == "thinking" and not takes_back(api, answer):
             continue
         for value in block[1:]:
-            assert stands_in(value, body)
+            # An answer that stands last is a prefill: some APIs refuse white space at its end, and a blank text at all.
+            assert stands_in(value.rstrip() if block[0] == "text" else value, body)
 
 
 def takes_back(api: str, answer: Answer) -> bool:
