@@ -28,7 +28,7 @@ def frame(messages: Messages, job: Job) -> JSONObject:
         payload["model"] = job.target.model
     start = _leading_texts(messages)
     instruct(messages[:start], payload, job)
-    payload["input"] = items_of(messages[start:] if start else messages, job)
+    payload["input"] = items_of(messages, start, job)
     write_tools(job, payload)
     write_params(job, payload)
     finish_reasoning(job, payload)
@@ -68,14 +68,30 @@ def instruct(messages: Messages, payload: JSONObject, job: Job) -> None:
 # --- input --------------------------------------------------------------------------------------
 
 
-def items_of(messages: Messages, job: Job) -> list[JSONObject]:
-    """Returns the items of the input; a message of one plain text, the usual one, takes the short way."""
-    items: list[JSONObject] = []
+def items_of(messages: Messages, start: int, job: Job) -> list[JSONObject]:
+    """Returns the items of the messages from a place on; talk of one text a turn, the usual one, is written at once."""
     later = "developer" if job.facts.developer_role else "system"
     roles = {"user": "user", "assistant": "assistant", "system": later, "developer": later}
+    look = job.look(messages)
+    if look.is_plain and job.trace is None and not look.has_blank_texts and not job.facts.typed_input:
+        turns = zip(look.roles[start:], look.texts[start:], strict=True)
+        items: list[JSONObject] = [{"role": roles[role], "content": text} for role, text in turns]
+    else:
+        items = _each_in_turn(messages[start:], roles, job)
+    _settle_custom(items)
+    if not items and not on_the_server(job, *HISTORY, "prompt"):
+        job.note("added", "there is no turn at all, and one is needed")
+        items.append(_written(EMPTY_MESSAGE, job))
+    return items
+
+
+def _each_in_turn(messages: Messages, roles: dict[str, str], job: Job) -> list[JSONObject]:
+    items: list[JSONObject] = []
     plain = frozenset({"assistant"}) if job.facts.typed_input else frozenset(roles)
     traced = job.trace is not None
     for message in messages:
+        if message.name is not None:
+            job.note("rewritten", f"name: Responses has no names of participants ({message.name!r})", *message.content)
         role, content = message.role, message.content
         if len(content) == 1:
             block: Any = content[0]
@@ -92,10 +108,6 @@ def items_of(messages: Messages, job: Job) -> list[JSONObject]:
                         job.mark(node, block, key="content")
                     continue
         items += _items(message, roles[role], job)
-    _settle_custom(items)
-    if not items and not on_the_server(job, *HISTORY, "prompt"):
-        job.note("added", "there is no turn at all, and one is needed")
-        items.append(_written(EMPTY_MESSAGE, job))
     return items
 
 

@@ -134,7 +134,8 @@ def _once(message: Message, seen: set[str], job: Job) -> Message:
 
 def _say_audio(messages: Messages, job: Job) -> Messages:
     """Sound is not taken: its transcript, or a note, stands for it where the caller allows that."""
-    if not any([type(c) is Audio or (type(c) is Result and c.parts) for m in messages for c in m.content]):
+    look = job.look(messages)
+    if Audio not in look.kinds and not any([result.parts for result in look.results]):
         return messages
     return [_each(message, _said, job) for message in messages]
 
