@@ -32,27 +32,39 @@ NATIVE_OF_CALL = ("caller", "toolset_name")
 GENERIC = "generic"
 
 
+def _words(value: Any) -> str:
+    """Text, or nothing; anything else is no answer of this API, and the reader notes it."""
+    if value.__class__ is str:
+        return value  # type: ignore[no-any-return]  # its class is str
+    if value is None:
+        return ""
+    raise TypeError(f"text came as {type(value).__name__}")
+
+
+def _name(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
+
+
 # --- blocks: where one begins ---------------------------------------------------------------------
 
 
 def _text(key: int, block: JSONObject, reader: Reader) -> None:
-    reader.text(key, block.get("text") or "")
+    reader.text(key, _words(block.get("text")))
     for cite in block.get("citations") or ():
         reader.citation(key, cite)
 
 
 def _thinking(key: int, block: JSONObject, reader: Reader) -> None:
-    reader.thinking(key, block.get("thinking") or "")
-    if signature := block.get("signature"):
-        reader.thinking(key, signature=signature)
+    reader.thinking(key, _words(block.get("thinking")))
+    reader.thinking(key, signature=_words(block.get("signature")))
 
 
 def _redacted(key: int, block: JSONObject, reader: Reader) -> None:
-    reader.thinking(key, data=block.get("data"))
+    reader.thinking(key, data=_words(block.get("data")))
 
 
 def _call(key: int, block: JSONObject, reader: Reader) -> None:
-    reader.call(key, block.get("id"), block.get("name"), native=_native(block))
+    reader.call(key, _name(block.get("id")), _name(block.get("name")), native=_native(block))
     reader.state[key] = block.get("input")
 
 
@@ -80,15 +92,15 @@ BLOCKS: dict[str, Callable[[int, JSONObject, Reader], None]] = {
 
 
 def _text_delta(key: int, delta: JSONObject, reader: Reader) -> None:
-    reader.text(key, delta["text"])
+    reader.text(key, _words(delta["text"]))
 
 
 def _thinking_delta(key: int, delta: JSONObject, reader: Reader) -> None:
-    reader.thinking(key, delta["thinking"])
+    reader.thinking(key, _words(delta["thinking"]))
 
 
 def _signature_delta(key: int, delta: JSONObject, reader: Reader) -> None:
-    reader.thinking(key, signature=delta["signature"])
+    reader.thinking(key, signature=_words(delta["signature"]))
 
 
 def _citations_delta(key: int, delta: JSONObject, reader: Reader) -> None:
@@ -96,7 +108,7 @@ def _citations_delta(key: int, delta: JSONObject, reader: Reader) -> None:
 
 
 def _json_delta(key: int, delta: JSONObject, reader: Reader) -> None:
-    piece = delta["partial_json"]
+    piece = _words(delta["partial_json"])
     if (GENERIC, key) in reader.state:
         reader.state[key].append(piece)
     elif piece:
@@ -212,7 +224,7 @@ def _stopped(told: JSONObject, reader: Reader) -> None:
     why = told.get("stop_details") or {}
     reason = told.get("stop_reason")
     if reason == "refusal":
-        reader.refusal("stop_details", why.get("explanation") or "", why.get("category"))
+        reader.refusal("stop_details", _words(why.get("explanation")), _name(why.get("category")))
     if reason is not None:
         reader.finish(reason, details=details or None)
 
@@ -235,7 +247,7 @@ def read(response: JSONObject, reader: Reader) -> None:
 
 def _whole_call(block: JSONObject) -> ActionCallMessageContent | InvalidActionCallMessageContent:
     """A call whose input is an object already; imitators may send it as text."""
-    given, tag, name = block.get("input"), block.get("id"), block.get("name") or ""
+    given, tag, name = block.get("input"), _name(block.get("id")), _name(block.get("name")) or ""
     text = given if isinstance(given, str) else None
     parsed = {} if given is None else (given if text is None else parse_object(text))
     if not isinstance(parsed, dict):
