@@ -132,7 +132,7 @@ def _merge_same_role(messages: Messages, job: Job) -> Messages:
         content, only_results = [*first.content], results_only(first)
         for message in others:
             only_results = only_results and results_only(message)
-            if not only_results:
+            if not only_results and message.content:
                 job.note("merged", "neighbours of one role are one turn here", *message.content)
             content += message.content
         out.append(Message(first.role, tuple(content), first.name))
