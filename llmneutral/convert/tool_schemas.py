@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any, NamedTuple
+
+import msgspec
 
 from llmneutral.convert.job import Job
 from llmneutral.convert.schema import Reduced, reduce_schema, strict_compile
@@ -22,6 +25,26 @@ class ToolSchema(NamedTuple):
 
     schema: JSONObject
     strict: bool | None
+
+
+def known_tools(job: Job, is_own: Callable[[JSONObject], bool]) -> None:
+    """Leaves out tools that only another provider runs; one that has parameters all the same goes as a function.
+
+    Args:
+        job: The conversion; its tools are replaced.
+        is_own: Whether a tool in a provider's own form is one of this API.
+    """
+    kept = []
+    for tool in job.tools:
+        if tool.native is None or is_own(tool.native):
+            kept.append(tool)
+        elif tool.parameters is not None:
+            job.note("coerced", f"the tool {tool.name!r} goes as a function, without what only its own API knows of it")
+            kept.append(msgspec.structs.replace(tool, native=None))
+        else:
+            job.note("dropped", f"the tool {tool.name!r} is another provider's own; {job.target.api} does not know it")
+    if any([a is not b for a, b in zip_longest(kept, job.tools)]):
+        job.tools = tuple(kept)
 
 
 def tool_schema(tool: ToolDefinition, native: str, dialect: str, job: Job) -> ToolSchema:

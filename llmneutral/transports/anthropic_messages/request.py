@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Target
-from llmneutral.convert.params import Param, chosen_tool, write_params
+from llmneutral.convert.params import SAMPLING, Param, chosen_tool, write_params
 from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.settings import ToolChoice
-from llmneutral.convert.tool_schemas import answer_schema, tool_schema
+from llmneutral.convert.tool_schemas import answer_schema, known_tools, tool_schema
 from llmneutral.convert.transport import BlockWriter, written_tools
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.jsontext import JSONObject
@@ -53,7 +53,7 @@ Text = TextMessageContent
 
 def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
     """A tool; the provider's own go as they are."""
-    if definition.native is not None and is_own_tool(definition.native):
+    if definition.native is not None:
         return _marked_tool(dict(definition.native), definition, job)
     dialect = "anthropic" if job.facts.schema == "json_schema" else job.facts.schema
     found = tool_schema(definition, native, dialect, job)
@@ -78,19 +78,6 @@ def _marked_tool(node: JSONObject, definition: ToolDefinition, job: Job) -> JSON
     if definition.cache:
         node["cache_control"] = cache_control(definition.cache, job)
     return node
-
-
-def _without_foreign(job: Job) -> None:
-    """Another provider's own tools are not known here; one that has a schema all the same goes as a function."""
-    kept = []
-    for definition in job.tools:
-        native = definition.native
-        if native is None or is_own_tool(native) or definition.parameters is not None:
-            kept.append(definition)
-            continue
-        job.note("dropped", f"the tool {definition.name!r} is another provider's own; Messages does not know it")
-    if len(kept) < len(job.tools):
-        job.tools = tuple(kept)
 
 
 def tool_choice(thinking: Thinking, job: Job) -> JSONObject | None:
@@ -165,20 +152,25 @@ def _is_thinking(payload: JSONObject) -> bool:
     return (payload.get("thinking") or {}).get("type") in ("enabled", "adaptive")
 
 
+def _beside(payload: JSONObject, key: str, value: Any) -> None:
+    """Puts a key where the SDK takes those its method has no argument for: anthropic 2 knows no sampling any more."""
+    payload.setdefault("extra_body", {})[key] = value
+
+
 def _temperature(value: float, job: Job, payload: JSONObject) -> None:
     if _is_thinking(payload) and value != 1:
         job.note("dropped", "temperature: while the model thinks it cannot be set")
         return
-    payload["temperature"] = value
+    _beside(payload, "temperature", value)
 
 
 def _top_p(value: float, job: Job, payload: JSONObject) -> None:
     if _is_thinking(payload) and value < 0.95:
         job.note("dropped", "top_p: while the model thinks it has to be between 0.95 and 1")
-    elif "temperature" in payload and job.facts.one_of_temperature_top_p:
+    elif "temperature" in payload.get("extra_body", ()) and job.facts.one_of_temperature_top_p:
         job.note("dropped", "top_p: this model takes temperature or top_p, not both")
     else:
-        payload["top_p"] = value
+        _beside(payload, "top_p", value)
 
 
 def _top_k(value: int, job: Job, payload: JSONObject) -> None:
@@ -187,7 +179,7 @@ def _top_k(value: int, job: Job, payload: JSONObject) -> None:
     elif not job.facts.top_k:
         job.note("dropped", "top_k: this endpoint has no such field")
     else:
-        payload["top_k"] = value
+        _beside(payload, "top_k", value)
 
 
 def _stop(value: list[str], job: Job, payload: JSONObject) -> None:
@@ -336,7 +328,7 @@ def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
         else:
             nodes = [write[type(block)](block, job) for block in content]
         if message.name is not None:
-            job.note("dropped", f"name: Messages has no names of participants ({message.name!r})", *content[:1])
+            job.note("rewritten", f"name: Messages has no names of participants ({message.name!r})", *content)
         turns.append({"role": ROLES.get(role, role), "content": nodes})
     return turns
 
@@ -367,7 +359,8 @@ def model_id(target: Target) -> str | None:
 def _version(payload: JSONObject, job: Job) -> None:
     """The version of the API, where it is not the one the SDK asks for by itself."""
     version = job.facts.api_version or NEWEST_VERSION
-    if any([key in payload for key in ("temperature", "top_p", "top_k")]):
+    beside = {**payload.get("extra_body", {}), **(job.settings.get("extra_body") or {})}
+    if version == NEWEST_VERSION and any([key in beside for key in SAMPLING]):
         version = LAST_VERSION_WITH_SAMPLING
     if version != NEWEST_VERSION:
         job.headers["anthropic-version"] = version
@@ -387,7 +380,7 @@ def frame(messages: Messages, job: Job) -> JSONObject:
     if start:
         _system(messages[:start], job, payload)
     payload["messages"] = _turns(messages, start, job)
-    _without_foreign(job)
+    known_tools(job, is_own_tool)
     choice = tool_choice(thinking, job)
     if job.tools:
         payload["tools"] = written_tools(job)
