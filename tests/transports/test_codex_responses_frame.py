@@ -16,6 +16,11 @@ from llmneutral import Message, Origin, TextMessageContent
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
 
 
+def turn(role: str, content: Any) -> Message:
+    """A message; text stands for one block."""
+    return Message(role, content)
+
+
 def convert(source: Any, **settings: Any) -> Any:
     settings.setdefault("model", "gpt-5.4")
     return ln.convert(source, "codex_responses", **settings)
@@ -31,23 +36,37 @@ def test_the_smallest_request() -> None:
 def test_keys_stand_in_one_order() -> None:
     made = convert(
         [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}],
-        tools=TOOLS, tool_choice="required", stream=True, reasoning_effort="low", max_tokens=99, verbosity="low",
-    )  # fmt: skip
+        tools=TOOLS,
+        tool_choice="required",
+        stream=True,
+        reasoning_effort="low",
+        max_tokens=99,
+        verbosity="low",
+    )
     assert [*made.payload] == [
-        "model", "instructions", "input", "tools", "tool_choice", "max_output_tokens", "reasoning", "text", "stream",
-        "include", "store",
-    ]  # fmt: skip
+        "model",
+        "instructions",
+        "input",
+        "tools",
+        "tool_choice",
+        "max_output_tokens",
+        "reasoning",
+        "text",
+        "stream",
+        "include",
+        "store",
+    ]
 
 
 def test_instructions_are_the_leading_texts() -> None:
     blocks = (TextMessageContent("a"), TextMessageContent("b"))
-    made = convert([Message("system", blocks), Message("developer", "c"), Message("user", "q")], trace=True)
+    made = convert([turn("system", blocks), turn("developer", "c"), turn("user", "q")], trace=True)
     assert made.payload["instructions"] == "a\n\nb\n\nc"
     assert made.trace["/instructions"] == ((0, 0), (0, 1), (1, 0))
 
 
 def test_blank_instructions_vanish() -> None:
-    made = convert([Message("system", " "), Message("user", "q"), Message("system", ""), Message("user", "r")])
+    made = convert([turn("system", " "), turn("user", "q"), turn("system", ""), turn("user", "r")])
     assert "instructions" not in made.payload
     assert [item["role"] for item in made.payload["input"]] == ["user", "user"]
     assert [(change.kind, change.refs) for change in made.changes] == [("dropped", ((0, 0),)), ("dropped", ((2, 0),))]
@@ -55,49 +74,52 @@ def test_blank_instructions_vanish() -> None:
 
 def test_instructions_with_more_than_text_stay_in_the_input() -> None:
     picture = ln.ImageMessageContent(url="https://x.example/a.png")
-    made = convert([Message("system", (TextMessageContent("a"), picture)), Message("user", "q")])
+    made = convert([turn("system", (TextMessageContent("a"), picture)), turn("user", "q")])
     assert "instructions" not in made.payload
     assert made.payload["input"][0]["role"] == "developer"
 
 
 @pytest.mark.parametrize("blocks", [(), (TextMessageContent(""),), (TextMessageContent(" "), TextMessageContent(""))])
 def test_an_empty_turn_of_the_user_says_so(blocks: Any) -> None:
-    made = convert([Message("user", blocks)])
+    made = convert([turn("user", blocks)])
     assert made.payload["input"] == [{"role": "user", "content": "(empty message)"}]
     assert [change.kind for change in made.changes] == ["dropped"] * len(blocks) + ["added"]
 
 
 def test_blank_text_beside_other_parts_stays() -> None:
-    made = convert([Message("user", (TextMessageContent(""), TextMessageContent("q")))])
+    made = convert([turn("user", (TextMessageContent(""), TextMessageContent("q")))])
     assert [part["text"] for part in made.payload["input"][0]["content"]] == ["", "q"]
 
 
 def test_a_stack_of_instructions_only_gets_a_turn() -> None:
-    made = convert([Message("system", "s")])
-    assert (made.payload["instructions"], made.payload["input"]) == ("s", [{"role": "user", "content": "(empty message)"}])
+    made = convert([turn("system", "s")])
+    assert (made.payload["instructions"], made.payload["input"]) == (
+        "s",
+        [{"role": "user", "content": "(empty message)"}],
+    )
     assert [change.kind for change in made.changes] == ["added"]
 
 
 @pytest.mark.parametrize("key", ["previous_response_id", "conversation", "prompt"])
 def test_nothing_is_added_to_what_the_server_keeps(key: str) -> None:
-    made = convert([Message("system", "s")], extra_body={key: "kept"})
+    made = convert([turn("system", "s")], extra_body={key: "kept"})
     assert made.payload["input"] == []
     assert made.to_json()[key] == "kept"
 
 
 def test_an_empty_answer_stays_as_it_is() -> None:
-    made = convert([Message("user", "q"), Message("assistant", ""), Message("assistant", ()), Message("user", "r")])
+    made = convert([turn("user", "q"), turn("assistant", ""), turn("assistant", ()), turn("user", "r")])
     assert [item["content"] for item in made.payload["input"]] == ["q", "", "r"]
     assert made.changes == ()
 
 
 def test_the_role_of_late_instructions_is_a_fact() -> None:
-    made = convert([Message("user", "q"), Message("developer", "s")], facts={"developer_role": False})
+    made = convert([turn("user", "q"), turn("developer", "s")], facts={"developer_role": False})
     assert made.payload["input"][1]["role"] == "system"
 
 
 def test_extra_body_is_merged_last_and_keeps_the_trace() -> None:
-    made = convert([Message("system", "s"), Message("user", "q")], extra_body={"store": True, "background": True}, trace=True)
+    made = convert([turn("system", "s"), turn("user", "q")], extra_body={"store": True, "background": True}, trace=True)
     assert made.to_json()["store"] is True
     assert made.to_json()["background"] is True
     assert made.trace["/instructions"] == ((0, 0),)
@@ -133,7 +155,9 @@ STACKS = st.lists(
     st.one_of(
         st.builds(Message, st.just("user"), st.lists(st.one_of(SAID, PICTURE, RESULT), max_size=3).map(tuple)),
         st.builds(
-            Message, st.just("assistant"), st.lists(st.one_of(SAID, THOUGHT, CALL, GENERIC, PICTURE, REFUSAL), max_size=4).map(tuple)
+            Message,
+            st.just("assistant"),
+            st.lists(st.one_of(SAID, THOUGHT, CALL, GENERIC, PICTURE, REFUSAL), max_size=4).map(tuple),
         ),
         st.builds(Message, st.just("system"), st.lists(SAID, max_size=2).map(tuple)),
     ),
@@ -158,7 +182,7 @@ def test_nothing_is_lost_and_nothing_is_changed(stack: list[Message], model: str
 @given(STACKS)
 def test_every_call_is_answered_before_the_talk_goes_on(stack: list[Message]) -> None:
     calls: list[str] = []
-    for item in convert([*stack, Message("user", "closed")]).payload["input"]:
+    for item in convert([*stack, turn("user", "closed")]).payload["input"]:
         if item.get("type") == "function_call":
             calls.append(item["call_id"])
         elif item.get("type") == "function_call_output":
@@ -170,7 +194,7 @@ def test_every_call_is_answered_before_the_talk_goes_on(stack: list[Message]) ->
 @given(STACKS, st.lists(TEXTS, min_size=1, max_size=2))
 def test_a_longer_talk_begins_as_the_shorter_one(stack: list[Message], more: list[str]) -> None:
     """Prefixes stay what they were, so that caches hold; only a turn whose calls were open may change."""
-    stack = [Message("user", "begun"), *stack, Message("user", "closed")]
+    stack = [turn("user", "begun"), *stack, turn("user", "closed")]
     short = convert(stack).payload["input"]
-    long = convert([*stack, *[Message("user", f"more {text}") for text in more]]).payload["input"]
+    long = convert([*stack, *[turn("user", f"more {text}") for text in more]]).payload["input"]
     assert long[: len(short)] == short

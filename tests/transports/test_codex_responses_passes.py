@@ -12,6 +12,11 @@ from llmneutral import ConversionError, Message, Origin, TextMessageContent
 OWN = Origin("codex_responses", "gpt-5.4", "api.openai.com")
 
 
+def turn(role: str, content: Any) -> Message:
+    """A message; text stands for one block."""
+    return Message(role, content)
+
+
 def convert(source: Any, **settings: Any) -> Any:
     settings.setdefault("model", "gpt-5.4")
     return ln.convert(source, "codex_responses", **settings)
@@ -31,7 +36,7 @@ def thought(number: int = 1, **fields: Any) -> ln.ThinkingMessageContent:
 
 
 def talk(*turns: Any) -> list[Message]:
-    return [Message("user" if n % 2 == 0 else "assistant", turn) for n, turn in enumerate(turns)]
+    return [turn("user" if n % 2 == 0 else "assistant", content) for n, content in enumerate(turns)]
 
 
 X = TextMessageContent("x")
@@ -97,8 +102,14 @@ def test_the_kill_switch_drops_all_of_it_and_asks_for_none() -> None:
 @pytest.mark.parametrize(
     ("turns", "left"),
     [
-        (("q", (thought(1), X), "r", (thought(2), X), "s"), ["user", "assistant", "user", "reasoning", "assistant", "user"]),
-        (("q", (thought(1), X), "r", (thought(2), CALL), (RESULT,)), ["user", "assistant", "user", "function_call", "function_call_output"]),
+        (
+            ("q", (thought(1), X), "r", (thought(2), X), "s"),
+            ["user", "assistant", "user", "reasoning", "assistant", "user"],
+        ),
+        (
+            ("q", (thought(1), X), "r", (thought(2), CALL), (RESULT,)),
+            ["user", "assistant", "user", "function_call", "function_call_output"],
+        ),
     ],
     ids=["newest turn", "right after results"],
 )
@@ -117,12 +128,12 @@ def test_reasoning_with_nothing_after_it_is_dropped() -> None:
 
 
 def test_a_turn_may_go_on_in_the_next_message() -> None:
-    stack = [Message("user", "q"), Message("assistant", (thought(),)), Message("assistant", (X,)), Message("user", "r")]
+    stack = [turn("user", "q"), turn("assistant", (thought(),)), turn("assistant", (X,)), turn("user", "r")]
     assert kinds_of(convert(stack)) == ["user", "reasoning", "assistant", "user"]
 
 
 def test_a_turn_that_goes_on_with_nothing_but_reasoning_is_empty() -> None:
-    stack = [Message("user", "q"), Message("assistant", (thought(1),)), Message("assistant", (thought(2),)), Message("user", "r")]
+    stack = [turn("user", "q"), turn("assistant", (thought(1),)), turn("assistant", (thought(2),)), turn("user", "r")]
     made = convert(stack)
     assert kinds_of(made) == ["user", "user"]
     assert sorted(told(made, "dropped")) == [(1, 0), (2, 0)]
@@ -168,7 +179,8 @@ def test_what_the_server_keeps_is_not_missed(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "sent"), [("fc_1", "call_1"), ("functions.f:0", "functions_f_0"), ("x" * 65, None), ("call_ok-1", "call_ok-1")]
+    ("tag", "sent"),
+    [("fc_1", "call_1"), ("functions.f:0", "functions_f_0"), ("x" * 65, None), ("call_ok-1", "call_ok-1")],
 )
 def test_ids_of_calls(tag: str, sent: str | None) -> None:
     stack = talk("q", (ln.ActionCallMessageContent(tag, "f"),), (ln.ActionResultMessageContent(tag, "r"),))
@@ -208,14 +220,16 @@ def test_two_marks_for_one_part_are_one() -> None:
 
 
 def test_a_mark_with_nothing_before_it_is_dropped() -> None:
-    stack = [Message("assistant", marked("a")), Message("user", "q")]
+    stack = [turn("assistant", marked("a")), turn("user", "q")]
     made = convert(stack, model="gpt-5.6-sol")
     assert breakpoints(made) == []
     assert [change.kind for change in made.changes] == ["dropped"]
 
 
 def test_four_marks_at_most() -> None:
-    made = convert(talk(marked("a"), "1", marked("b"), "2", marked("c"), "3", marked("d"), "4", marked("e")), model="gpt-5.6-sol")
+    made = convert(
+        talk(marked("a"), "1", marked("b"), "2", marked("c"), "3", marked("d"), "4", marked("e")), model="gpt-5.6-sol"
+    )
     assert breakpoints(made) == ["b", "c", "d", "e"]
     assert told(made, "dropped") == [(0, 0)]
 
@@ -239,7 +253,7 @@ def test_automatic_marks() -> None:
 
 
 def test_late_instructions_stay_in_place_or_are_hoisted() -> None:
-    stack = [Message("system", "a"), Message("user", "q"), Message("system", "b"), Message("user", "r")]
+    stack = [turn("system", "a"), turn("user", "q"), turn("system", "b"), turn("user", "r")]
     made = convert(stack)
     assert made.payload["instructions"] == "a"
     assert made.payload["input"][1] == {"role": "developer", "content": "b"}
@@ -258,7 +272,7 @@ def test_a_trailing_answer_is_history() -> None:
 
 
 def test_neighbours_of_one_role_stay_apart() -> None:
-    stack = [Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("assistant", "d")]
+    stack = [turn("user", "a"), turn("user", "b"), turn("assistant", "c"), turn("assistant", "d")]
     made = convert(stack)
     assert [item["content"] for item in made.payload["input"]] == ["a", "b", "c", "d"]
     assert made.changes == ()

@@ -15,6 +15,11 @@ PDF = base64.b64encode(b"%PDF-1.4 a page").decode()
 OWN = Origin("codex_responses", "gpt-5.4", "api.openai.com")
 
 
+def turn(role: str, content: Any) -> Message:
+    """A message; text stands for one block."""
+    return Message(role, content)
+
+
 def convert(source: Any, **settings: Any) -> Any:
     settings.setdefault("model", "gpt-5.4")
     return ln.convert(source, "codex_responses", **settings)
@@ -26,11 +31,11 @@ def items(source: Any, **settings: Any) -> list[Any]:
 
 
 def asked(*blocks: Any) -> list[Message]:
-    return [Message("user", blocks)]
+    return [turn("user", blocks)]
 
 
 def answered(*blocks: Any) -> list[Message]:
-    return [Message("user", "q"), Message("assistant", blocks), Message("user", "and?")]
+    return [turn("user", "q"), turn("assistant", blocks), turn("user", "and?")]
 
 
 def kinds(conversion: Any) -> list[tuple[str, str]]:
@@ -61,7 +66,10 @@ def test_several_parts_are_typed() -> None:
 @pytest.mark.parametrize(
     ("image", "wanted"),
     [
-        (ImageMessageContent(url="https://x.example/a.png"), {"detail": "auto", "image_url": "https://x.example/a.png"}),
+        (
+            ImageMessageContent(url="https://x.example/a.png"),
+            {"detail": "auto", "image_url": "https://x.example/a.png"},
+        ),
         (ImageMessageContent(file_id="file-1", detail="high"), {"detail": "high", "file_id": "file-1"}),
     ],
 )
@@ -90,10 +98,16 @@ def test_a_type_that_is_not_taken_is_refused_or_noted() -> None:
             ln.DocumentMessageContent(data=PDF, media_type="application/pdf", name="a.pdf"),
             {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"},
         ),
-        (ln.DocumentMessageContent(data=PDF, media_type="application/pdf"), {"file_data": f"data:application/pdf;base64,{PDF}"}),
+        (
+            ln.DocumentMessageContent(data=PDF, media_type="application/pdf"),
+            {"file_data": f"data:application/pdf;base64,{PDF}"},
+        ),
         (ln.DocumentMessageContent(url="https://x.example/a.pdf"), {"file_url": "https://x.example/a.pdf"}),
         (ln.DocumentMessageContent(file_id="file-2"), {"file_id": "file-2"}),
-        (ln.DocumentMessageContent(text="ä", name="n.txt"), {"filename": "n.txt", "file_data": "data:text/plain;base64,w6Q="}),
+        (
+            ln.DocumentMessageContent(text="ä", name="n.txt"),
+            {"filename": "n.txt", "file_data": "data:text/plain;base64,w6Q="},
+        ),
     ],
 )
 def test_documents(document: Any, wanted: dict[str, str]) -> None:
@@ -101,7 +115,9 @@ def test_documents(document: Any, wanted: dict[str, str]) -> None:
 
 
 def test_a_document_made_of_blocks_stands_as_its_blocks() -> None:
-    made = convert(asked(ln.DocumentMessageContent(parts=(TextMessageContent("one"), TextMessageContent("two")))), trace=True)
+    made = convert(
+        asked(ln.DocumentMessageContent(parts=(TextMessageContent("one"), TextMessageContent("two")))), trace=True
+    )
     assert [part["text"] for part in made.payload["input"][0]["content"]] == ["one", "two"]
     assert kinds(made) == [("open_documents", "rewritten")]
     assert made.trace["/input/0/content/1"] == ((0, 0),)
@@ -125,8 +141,15 @@ def test_sound_inside_a_result_is_refused_or_noted() -> None:
     stack = ln.PromptStack.from_openai(
         [
             {"role": "user", "content": "q"},
-            {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}]},
-            {"role": "tool", "tool_call_id": "c", "content": [{"type": "input_audio", "input_audio": {"data": "SUQz"}}]},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}],
+            },
+            {
+                "role": "tool",
+                "tool_call_id": "c",
+                "content": [{"type": "input_audio", "input_audio": {"data": "SUQz"}}],
+            },
         ]
     )
     with pytest.raises(ConversionError, match="audio"):
@@ -206,14 +229,20 @@ def test_a_turn_is_written_in_the_order_of_its_blocks() -> None:
     thought = ln.ThinkingMessageContent("s", encrypted_content="RU5D", id="rs_1", summary=("s",), origin=OWN)
     calls = [ln.ActionCallMessageContent(f"c{n}", "f") for n in range(2)]
     stack = [
-        Message("user", "q"),
-        Message("assistant", (thought, calls[0], TextMessageContent("and"), calls[1])),
-        Message("user", tuple(ln.ActionResultMessageContent(f"c{n}", "r") for n in range(2))),
+        turn("user", "q"),
+        turn("assistant", (thought, calls[0], TextMessageContent("and"), calls[1])),
+        turn("user", tuple(ln.ActionResultMessageContent(f"c{n}", "r") for n in range(2))),
     ]
     found = [item.get("type") or item["role"] for item in items(stack)]
     assert found == [
-        "user", "reasoning", "function_call", "assistant", "function_call", "function_call_output", "function_call_output"
-    ]  # fmt: skip
+        "user",
+        "reasoning",
+        "function_call",
+        "assistant",
+        "function_call",
+        "function_call_output",
+        "function_call_output",
+    ]
 
 
 # --- reasoning ----------------------------------------------------------------------------------
@@ -256,7 +285,11 @@ def test_an_item_id_that_is_too_long_is_left_out_and_told() -> None:
 
 def called(**fields: Any) -> list[Message]:
     call = ln.ActionCallMessageContent("call_1", "f", **fields)
-    return [Message("user", "q"), Message("assistant", (call,)), Message("user", (ln.ActionResultMessageContent("call_1", "r"),))]
+    return [
+        turn("user", "q"),
+        turn("assistant", (call,)),
+        turn("user", (ln.ActionResultMessageContent("call_1", "r"),)),
+    ]
 
 
 def test_a_call_has_its_arguments_as_text_and_no_item_id() -> None:
@@ -273,7 +306,12 @@ def test_arguments_that_came_as_text_go_back_byte_for_byte() -> None:
 
 @pytest.mark.parametrize(
     ("item_id", "origin", "sent"),
-    [("fc_1", OWN, True), ("call_1", OWN, False), ("fc_1", Origin("codex_responses", "o3"), False), ("fc_" + "1" * 64, OWN, False)],
+    [
+        ("fc_1", OWN, True),
+        ("call_1", OWN, False),
+        ("fc_1", Origin("codex_responses", "o3"), False),
+        ("fc_" + "1" * 64, OWN, False),
+    ],
 )
 def test_item_ids_of_calls_go_back_where_the_endpoint_wants_them(item_id: str, origin: Origin, sent: bool) -> None:
     found = items(called(item_id=item_id, origin=origin), facts={"send_item_ids": True})[1]
@@ -296,13 +334,17 @@ def test_a_custom_call_and_its_output_are_items_of_their_own_kind() -> None:
 
 def test_an_invalid_call_goes_back_as_it_came() -> None:
     call = ln.InvalidActionCallMessageContent("c", "f", raw='{"a":')
-    stack = [Message("user", "q"), Message("assistant", (call,)), Message("user", (ln.ActionResultMessageContent("c", "r"),))]
+    stack = [turn("user", "q"), turn("assistant", (call,)), turn("user", (ln.ActionResultMessageContent("c", "r"),))]
     assert items(stack)[1]["arguments"] == '{"a":'
 
 
 def output(**fields: Any) -> Any:
     result = ln.ActionResultMessageContent("call_1", **fields)
-    stack = [Message("user", "q"), Message("assistant", (ln.ActionCallMessageContent("call_1", "f"),)), Message("user", (result,))]
+    stack = [
+        turn("user", "q"),
+        turn("assistant", (ln.ActionCallMessageContent("call_1", "f"),)),
+        turn("user", (result,)),
+    ]
     return items(stack)[-1]["output"]
 
 
@@ -336,13 +378,22 @@ def test_a_failed_result_says_so_in_its_text() -> None:
     assert output(output="no disk", is_error=True) == "Error: no disk"
     assert output(output="Error: no disk", is_error=True) == "Error: no disk"
     assert output(parts=(TextMessageContent("no disk"),), is_error=True) == "Error: no disk"
-    assert [part.get("text") for part in output(parts=(image, TextMessageContent("x")), is_error=True)] == [None, "Error: x"]
+    assert [part.get("text") for part in output(parts=(image, TextMessageContent("x")), is_error=True)] == [
+        None,
+        "Error: x",
+    ]
     assert [part["type"] for part in output(parts=(image,), is_error=True)] == ["input_text", "input_image"]
 
 
 def test_what_has_no_form_inside_a_result_stands_as_text() -> None:
-    assert output(parts=(ln.RefusalMessageContent("no"), TextMessageContent("x")))[0] == {"type": "input_text", "text": "no"}
-    assert output(parts=(ln.ThinkingMessageContent("hm"), TextMessageContent("x")))[0] == {"type": "input_text", "text": "hm"}
+    assert output(parts=(ln.RefusalMessageContent("no"), TextMessageContent("x")))[0] == {
+        "type": "input_text",
+        "text": "no",
+    }
+    assert output(parts=(ln.ThinkingMessageContent("hm"), TextMessageContent("x")))[0] == {
+        "type": "input_text",
+        "text": "hm",
+    }
 
 
 def test_bytes_in_a_result_are_refused() -> None:
@@ -371,10 +422,14 @@ def test_own_items_go_back_as_they_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", [Origin("anthropic_messages"), Origin("codex_responses", "grok-4", "api.x.ai")], ids=["other API", "other host"]
+    "origin",
+    [Origin("anthropic_messages"), Origin("codex_responses", "grok-4", "api.x.ai")],
+    ids=["other API", "other host"],
 )
 def test_items_of_others_are_dropped(origin: Origin) -> None:
-    made = convert(answered(ln.GenericMessageContent({"type": "x_search_call"}, origin=origin), TextMessageContent("x")))
+    made = convert(
+        answered(ln.GenericMessageContent({"type": "x_search_call"}, origin=origin), TextMessageContent("x"))
+    )
     assert [item["content"] for item in made.payload["input"]] == ["q", "x", "and?"]
     assert [(change.kind, change.refs) for change in made.changes] == [("dropped", ((1, 0),))]
 
@@ -407,14 +462,14 @@ def test_marks_are_breakpoints(cache: Any, mark: Any, told: list[str]) -> None:
 
 def test_a_mark_on_a_result_makes_it_a_list() -> None:
     stack = called()
-    stack[-1] = Message("user", (ln.ActionResultMessageContent("call_1", "r", cache=True),))
+    stack[-1] = turn("user", (ln.ActionResultMessageContent("call_1", "r", cache=True),))
     assert items(stack, model="gpt-5.6-sol")[-1]["output"] == [
         {"type": "input_text", "text": "r", "prompt_cache_breakpoint": {"mode": "explicit"}}
     ]
 
 
 def test_a_mark_on_an_instruction_keeps_it_in_the_input() -> None:
-    stack = [Message("system", "a"), Message("system", (TextMessageContent("b", cache=True),)), Message("user", "q")]
+    stack = [turn("system", "a"), turn("system", (TextMessageContent("b", cache=True),)), turn("user", "q")]
     made = convert(stack, model="gpt-5.6-sol")
     assert made.payload["instructions"] == "a"
     assert made.payload["input"][0]["role"] == "developer"

@@ -138,5 +138,3 @@ def _settle_custom(items: list[JSONObject]) -> None:
     for item in items if custom else ():
         if item.get("type") == "function_call_output" and item["call_id"] in custom:
             item["type"] = "custom_tool_call_output"
-
-

@@ -154,12 +154,21 @@ def messages_of(given: Any) -> list[Message]:
         _refuse("input", f"is a {type(given).__name__}; give text or a list of items")
     turns: list[tuple[str, str, list[Any]]] = []  # group, role, blocks
     for number, item in enumerate(given):
-        group, role, blocks = _item(item, f"input[{number}]")
+        group, role, blocks = _read_item(item, f"input[{number}]")
         if turns and group in ("assistant", "results") and turns[-1][0] == group:
             turns[-1][2].extend(blocks)
         else:
             turns.append((group, role, blocks))
     return [Message(role, tuple(blocks)) for _, role, blocks in turns]
+
+
+def _read_item(item: Any, where: str) -> tuple[str, str, list[Any]]:
+    try:
+        return _item(item, where)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConversionError(
+            f"{where} is malformed ({type(error).__name__}: {error})", rule="read_request", api=API
+        ) from error
 
 
 def _item(item: Any, where: str) -> tuple[str, str, list[Any]]:

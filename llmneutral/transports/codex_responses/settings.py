@@ -37,13 +37,13 @@ class Route(msgspec.Struct, frozen=True):
     Attributes:
         cache_headers: Request headers that carry the cache key.
         drops: Settings it does not take.
-        verbatim_effort: Efforts go as they were asked, whatever is known of the model.
+        verbatim_reasoning: Effort and summary go as they were asked, whatever is known of the model.
         never_stores: `store` has to be false.
     """
 
     cache_headers: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
-    verbatim_effort: bool = False
+    verbatim_reasoning: bool = False
     never_stores: bool = False
 
 
@@ -51,7 +51,7 @@ ANY = Route()
 ROUTES = {
     "codex": Route(cache_headers=("session_id", "x-client-request-id"), never_stores=True),
     "xai": Route(cache_headers=("x-grok-conv-id",), drops=("service_tier",)),
-    "copilot": Route(drops=("prompt_cache_key",), verbatim_effort=True),
+    "copilot": Route(drops=("prompt_cache_key",), verbatim_reasoning=True),
 }
 """By the id of `profiles.find_endpoint`."""
 
@@ -121,7 +121,7 @@ def _chosen(name: str, job: Job) -> JSONObject:
 
 def effort(value: str, job: Job, payload: JSONObject) -> None:
     """The effort, or the model's nearest one."""
-    verbatim = route(job).verbatim_effort
+    verbatim = route(job).verbatim_reasoning
     levels = job.facts.effort_levels
     if not levels and not verbatim:
         job.note("dropped", f"reasoning_effort: {job.target.model or 'this model'} takes no effort")
@@ -138,7 +138,7 @@ def finish_reasoning(job: Job, payload: JSONObject) -> None:
     told: JSONObject = payload.get("reasoning") or {}
     off = told.get("effort") == "none"
     asked = job.settings.get("reasoning_summary")
-    summary = asked or ("auto" if told else "none")
+    summary = asked or ("auto" if told and not route(job).verbatim_reasoning else "none")
     thinks = not off and (facts.reasoning or bool(told) or facts.thinking != "none")
     if summary != "none" and thinks and facts.reasoning_summary:
         payload.setdefault("reasoning", {})["summary"] = summary
