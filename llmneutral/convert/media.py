@@ -92,15 +92,16 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
         _unread(block, job, family)
         return None
     data, declared = block.data, canonical_type(block.media_type)
-    if data is None and block.file_id is not None:
-        return Medium(declared, file_id=block.file_id)
-    if data is None and block.url is not None:
+    file_id, address = getattr(block, "file_id", None), getattr(block, "url", None)  # sound has neither
+    if data is None and file_id is not None:
+        return Medium(declared, file_id=file_id)
+    if data is None and address is not None:
         if (
             url
-            and (job.settings.get("fetch") is None or block.url.startswith("http"))
+            and (job.settings.get("fetch") is None or address.startswith("http"))
             and job.facts.image_url is not False
         ):
-            return Medium(declared, url=block.url)
+            return Medium(declared, url=address)
         data, declared = _fetched(block, job, family)
     if data is None:
         job.refuse(f"this {family} has neither data nor an address", block, rule="media")
@@ -126,11 +127,11 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
 
 def _unread(block: Any, job: Job, family: str) -> None:
     """A model that reads no media of this kind: refused, or a note stands for it."""
-    why = f"{job.target.model or 'this model'} reads no {family}s"
+    why = f"{job.target.model or 'this model'} reads no {family if family == 'audio' else f'{family}s'}"
     if job.setting("unsupported_media") == "text":
         job.note("rewritten", f"{why}; a note stands for it", block)
         return
-    job.refuse(why, block, rule="media")
+    job.refuse(f"{why}; leave the block out, or set unsupported_media='text'", block, rule="media")
 
 
 def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
