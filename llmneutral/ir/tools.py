@@ -181,7 +181,9 @@ def _of_dict(tool: Mapping[str, Any], place: int) -> ToolDefinition:
     """Reads OpenAI's nested form, its flat form, and a provider's own tool (any other `type`)."""
     kind = tool.get("type", "function")
     if kind != "function":
-        return ToolDefinition(str(tool.get("name") or kind), native=dict(tool))
+        inner = tool.get(kind)  # OpenAI's custom tools have their name in an object of their kind
+        named = tool.get("name") or (inner.get("name") if isinstance(inner, Mapping) else None)
+        return ToolDefinition(str(named or kind), native=dict(tool))
     function = tool.get("function", tool)
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or not name.strip():
