@@ -67,7 +67,7 @@ def chunk(data: Any, reader: Reader) -> None:
         _begin(data, reader)
         if choices:
             reader.start()
-    if "error" in data and _failed(data, reader):
+    if (not choices or "error" in data) and _failed(data, reader):
         return
     if choices:
         choice = choices[0] if len(choices) == 1 and not choices[0].get("index") else _first(choices, reader)
@@ -115,9 +115,12 @@ def _first(choices: Any, reader: Reader) -> Any:
 def _failed(data: Any, reader: Reader) -> bool:
     """An error inside a body that was no HTTP error (OpenRouter, DashScope, Together), or at the end of a stream."""
     error = data.get("error")
-    if not error:
+    if error:
+        told = read_error_body({"error": error} if isinstance(error, Mapping) else dict(data))
+    elif not data.get("choices") and (data.get("object") == "error" or {"code", "message"} <= data.keys()):
+        told = read_error_body(dict(data))
+    else:
         return False
-    told = read_error_body(dict(data) if isinstance(error, str) else {"error": error})
     code = told["code"]
     status = told["status"] or (int(code) if code is not None and code.isdecimal() and len(code) == 3 else None)
     reader.error(told["raw_type"], told["message"], status=status, code=code, type=told["type"])

@@ -56,15 +56,12 @@ def tell_unsent(block: c.TextMessageContent, job: Job) -> None:
 
 def image(block: c.ImageMessageContent, job: Job) -> JSONObject:
     """A picture by its address or as a data URL; only `url` and `detail` go out."""
-    if job.facts.vision is False:
-        return _unread(block, job, "images")
-    if block.data is None and block.url is None and block.file_id is not None:
-        job.refuse(
-            f"this API takes no file id of an image: {block.file_id}; give its bytes or address", block, rule="media"
-        )
     medium = resolve(block, job, family="image", url=True, types=_types(job.facts.image_types))
     if medium is None:
         return {"type": "text", "text": as_note(block)}
+    if medium.file_id is not None:
+        why = f"this API takes no file id of an image: {medium.file_id}; give its bytes or address"
+        job.refuse(why, block, rule="media")
     shown: JSONObject = {"url": medium.data_url}
     if block.detail is not None:
         shown["detail"] = block.detail
@@ -73,8 +70,6 @@ def image(block: c.ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: c.AudioMessageContent, job: Job) -> JSONObject:
     """Sound of the user, wav or mp3; an answer's own sound goes back by its id (see `frame`)."""
-    if job.facts.audio_in is False:
-        return _unread(block, job, "audio")
     medium = resolve(block, job, family="audio", url=False, types=frozenset(AUDIO_FORMATS))
     if medium is None:
         return {"type": "text", "text": as_note(block)}
@@ -85,8 +80,6 @@ def audio(block: c.AudioMessageContent, job: Job) -> JSONObject:
 def document(block: c.DocumentMessageContent, job: Job) -> JSONObject:
     """A file with its data, or by its id at the provider. Addresses of documents are not taken."""
     block = _as_file(block, job)
-    if job.facts.documents is False:
-        return _unread(block, job, "documents")
     medium = resolve(block, job, family="document", url=False)
     if medium is None:
         return {"type": "text", "text": as_note(block)}
@@ -135,17 +128,6 @@ def thinking(block: c.ThinkingMessageContent, job: Job) -> Any:
 def generic(block: c.GenericMessageContent, job: Job) -> JSONObject:
     """A part that only this API knows, as it came."""
     return dict(block.value)
-
-
-def _unread(block: Any, job: Job, what: str) -> JSONObject:
-    """Media that the model does not read: refused, or a note by `unsupported_media="text"`."""
-    if job.setting("unsupported_media") != "text":
-        job.refuse(
-            f"{job.target.model or 'this model'} reads no {what}; remove the block, or set unsupported_media='text'",
-            block, rule="media",
-        )  # fmt: skip
-    job.note("rewritten", f"{job.target.model or 'this model'} reads no {what}; a note stands for it", block)
-    return {"type": "text", "text": as_note(block)}
 
 
 def _types(told: tuple[str, ...] | None) -> frozenset[str] | None:

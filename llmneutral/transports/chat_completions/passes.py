@@ -54,7 +54,9 @@ def keeps(block: c.ThinkingMessageContent, message: Message, job: Job) -> str | 
         return "the reasoning is another model's or endpoint's"
     if own is None and (block.seal or block.is_redacted):
         return "the reasoning is sealed for another API"
-    if not block.text and not (block.native or {}).get("reasoning_details"):
+    if not block.text and not (
+        job.facts.reasoning_field == "reasoning_details" and (block.native or {}).get("reasoning_details")
+    ):
         return "the reasoning has no text that could go back"
     return None
 
