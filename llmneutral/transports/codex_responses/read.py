@@ -43,15 +43,33 @@ REFUSED, CALLED = "refused", "called"
 """Marks in the reader's notes: the answer holds a refusal, a call that may be run."""
 
 
+def words(value: Any) -> str:
+    """Returns a text, "" for none.
+
+    Raises:
+        TypeError: If it is neither; the reader's caller notes what was not understood.
+    """
+    if value.__class__ is str:
+        return value
+    if value is None:
+        return ""
+    raise TypeError(f"a {type(value).__name__} stands where a text is expected")
+
+
 def read(body: Item, reader: Reader) -> None:
     """Reads a whole answer."""
-    reader.start(body.get("id"), body.get("model"))
+    begin(body, reader)
     items = body.get("output") or ()
     for place, item in enumerate(items):
         read_item(item, place, reader)
     if not items and isinstance(text := body.get("output_text"), str):
         _say((0, 0), text, (), None, reader)
     read_ending(body, reader)
+
+
+def begin(body: Item, reader: Reader) -> None:
+    """Reads who answers."""
+    reader.start(words(body.get("id")) or None, words(body.get("model")) or None)
 
 
 # --- items --------------------------------------------------------------------------------------
@@ -78,9 +96,9 @@ def _message(item: Item, place: Hashable, reader: Reader) -> None:
         key = keys[number] if number < len(keys) else (place, "part", number)
         kind = part.get("type")
         if kind == "refusal":
-            _decline(key, part.get("refusal") or "", native, reader)
+            _decline(key, words(part.get("refusal")), native, reader)
         elif kind in ("output_text", "text"):
-            _say(key, part.get("text") or "", part.get("annotations") or (), native, reader)
+            _say(key, words(part.get("text")), part.get("annotations") or (), native, reader)
         else:
             reader.note(f"a part of the answer is a {kind}, which is not read")
     for key in keys[len(parts) :]:
@@ -111,14 +129,14 @@ def missed(key: Hashable, whole: str, reader: Reader) -> str:
 
 def _reasoning(item: Item, place: Hashable, reader: Reader) -> None:
     key = reasoning_key(place)
-    summary = tuple([part.get("text") or "" for part in item.get("summary") or ()])
+    summary = tuple([words(part.get("text")) for part in item.get("summary") or ()])
     content = item.get("content") or ()
-    text = "\n\n".join(summary or [part.get("text") or "" for part in content])
+    text = "\n\n".join(summary or [words(part.get("text")) for part in content])
     reader.thinking(key, missed(key, text, reader))
     block = ThinkingMessageContent(
         text,
-        encrypted_content=item.get("encrypted_content"),
-        id=item.get("id"),
+        encrypted_content=words(item.get("encrypted_content")) or None,
+        id=words(item.get("id")) or None,
         summary=summary,
         native={"content": list(content)} if content else None,
     )
@@ -127,7 +145,7 @@ def _reasoning(item: Item, place: Hashable, reader: Reader) -> None:
 
 def _function_call(item: Item, place: Hashable, reader: Reader) -> None:
     given = item.get("arguments")
-    raw = dumps(given) if isinstance(given, dict) else given or ""
+    raw = dumps(given) if isinstance(given, dict) else words(given)
     parsed = parse_object(raw)
     native = {name: item[name] for name in ("namespace", "caller") if item.get(name) is not None} or None
     _call(item, place, raw, parsed, native, reader)
@@ -135,7 +153,7 @@ def _function_call(item: Item, place: Hashable, reader: Reader) -> None:
 
 def _custom_call(item: Item, place: Hashable, reader: Reader) -> None:
     """A call whose input is any text. Source: openai 3, ResponseCustomToolCall."""
-    raw = item.get("input") or ""
+    raw = words(item.get("input"))
     named = {name: item[name] for name in ("namespace", "caller") if item.get(name) is not None}
     _call(item, place, raw, {"input": raw}, {"custom": True, **named}, reader)
 
@@ -143,7 +161,8 @@ def _custom_call(item: Item, place: Hashable, reader: Reader) -> None:
 def _call(
     item: Item, place: Hashable, raw: str, parsed: JSONObject | None, native: JSONObject | None, reader: Reader
 ) -> None:
-    key, tag, name, item_id = call_key(place), item.get("call_id"), item.get("name") or "", item.get("id")
+    key, name = call_key(place), words(item.get("name"))
+    tag, item_id = words(item.get("call_id")) or None, words(item.get("id")) or None
     if not reader.has(key):
         reader.call(key, tag, name, raw, item_id=item_id, native=native)
     elif rest := missed(key, raw, reader):
@@ -214,21 +233,26 @@ def settle(reader: Reader, reason: FinishReason | None) -> FinishReason | None:
 
 def usage(raw: JSONObject) -> Usage:
     """Tokens. Source: openai 3, ResponseUsage; imitators use the names of Chat Completions."""
-    into: int | None = raw.get("input_tokens", raw.get("prompt_tokens"))
-    out: int | None = raw.get("output_tokens", raw.get("completion_tokens"))
-    of_input, of_output = raw.get("input_tokens_details") or {}, raw.get("output_tokens_details") or {}
-    cache_read, cache_write = of_input.get("cached_tokens"), of_input.get("cache_write_tokens")
-    total = raw.get("total_tokens")
+    into, out = _count(raw, "input_tokens", "prompt_tokens"), _count(raw, "output_tokens", "completion_tokens")
+    of_input = raw.get("input_tokens_details")
+    cache_read, cache_write = _count(of_input, "cached_tokens"), _count(of_input, "cache_write_tokens")
+    total = _count(raw, "total_tokens")
     return Usage(
         into,
         None if into is None else into - (cache_read or 0) - (cache_write or 0),
         cache_read,
         cache_write,
         out,
-        of_output.get("reasoning_tokens"),
+        _count(raw.get("output_tokens_details"), "reasoning_tokens"),
         into + out if total is None and into is not None and out is not None else total,
         raw=raw,
     )
+
+
+def _count(raw: Any, *names: str) -> int | None:
+    """The first of these that is a whole number."""
+    told = [raw.get(name) for name in names] if isinstance(raw, Mapping) else []
+    return next((value for value in told if type(value) is int), None)
 
 
 _ITEMS: dict[str, Callable[[Item, Hashable, Reader], None]] = {

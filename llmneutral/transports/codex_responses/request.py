@@ -86,25 +86,35 @@ def _part(part: Any, where: str) -> Any:
     return _PARTS.get(kind, _other_part)(part)
 
 
+def _told(item: Part, key: str) -> str | None:
+    """A text under a key, or None."""
+    value = item.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{key} is a {type(value).__name__}, not a text")
+
+
 def _text(part: Part) -> TextMessageContent:
-    return TextMessageContent(part["text"], citations=tuple(part.get("annotations") or ()), cache=_cache(part))
+    return TextMessageContent(
+        _told(part, "text") or "", citations=tuple(part.get("annotations") or ()), cache=_cache(part)
+    )
 
 
 def _image(part: Part) -> ImageMessageContent:
     given = part.get("image_url")
     url = given.get("url") if isinstance(given, Mapping) else given
-    where = {"file_id": part.get("file_id")} if url is None else address(url)
-    return ImageMessageContent(**where, detail=part.get("detail"), cache=_cache(part))
+    where = {"file_id": _told(part, "file_id")} if url is None else address(url)
+    return ImageMessageContent(**where, detail=_told(part, "detail"), cache=_cache(part))
 
 
 def _file(part: Part) -> DocumentMessageContent:
-    where: JSONObject = {"file_id": part.get("file_id")}
-    if url := part.get("file_url"):
+    where: JSONObject = {"file_id": _told(part, "file_id")}
+    if url := _told(part, "file_url"):
         where = {"url": url}
-    elif data := part.get("file_data"):
+    elif data := _told(part, "file_data"):
         where = address(data) if data[:5].lower() == "data:" else {"data": data}
     native = {"detail": part["detail"]} if part.get("detail") else None
-    return DocumentMessageContent(**where, name=part.get("filename"), native=native, cache=_cache(part))
+    return DocumentMessageContent(**where, name=_told(part, "filename"), native=native, cache=_cache(part))
 
 
 def _audio(part: Part) -> AudioMessageContent:
@@ -114,7 +124,7 @@ def _audio(part: Part) -> AudioMessageContent:
 
 
 def _refusal(part: Part) -> RefusalMessageContent:
-    return RefusalMessageContent(part.get("refusal") or "")
+    return RefusalMessageContent(_told(part, "refusal") or "")
 
 
 def _other_part(part: Part) -> GenericMessageContent:
@@ -205,12 +215,14 @@ def _owned(block: Any, native: JSONObject) -> Any:
 
 
 def _reasoning(item: Part) -> ThinkingMessageContent:
-    summary = tuple([part if isinstance(part, str) else part.get("text") or "" for part in item.get("summary") or ()])
+    summary = tuple(
+        [part if isinstance(part, str) else _told(part, "text") or "" for part in item.get("summary") or ()]
+    )
     content = item.get("content") or ()
     return ThinkingMessageContent(
-        "\n\n".join(summary or [part.get("text") or "" for part in content]),
-        encrypted_content=item.get("encrypted_content"),
-        id=item.get("id"),
+        "\n\n".join(summary or [_told(part, "text") or "" for part in content]),
+        encrypted_content=_told(item, "encrypted_content"),
+        id=_told(item, "id"),
         summary=summary,
         origin=OWN,
         native={"content": list(content)} if content else None,
@@ -221,11 +233,11 @@ def _function_call(item: Part) -> ActionCallMessageContent:
     given = item.get("arguments")
     raw = given if isinstance(given, str) else None if given is None else dumps(given)
     return ActionCallMessageContent(
-        item.get("call_id"),
-        item["name"],
+        _told(item, "call_id"),
+        _name(item),
         input=parse_object(raw or ""),  # None: no object; the conversion decides
         arguments=raw,
-        item_id=item.get("id"),
+        item_id=_told(item, "id"),
         origin=OWN if item.get("id") or _named(item) else None,
         native=_named(item) or None,
     )
@@ -233,13 +245,19 @@ def _function_call(item: Part) -> ActionCallMessageContent:
 
 def _custom_call(item: Part) -> ActionCallMessageContent:
     return ActionCallMessageContent(
-        item.get("call_id"),
-        item["name"],
-        input={"input": item.get("input") or ""},
-        item_id=item.get("id"),
+        _told(item, "call_id"),
+        _name(item),
+        input={"input": _told(item, "input") or ""},
+        item_id=_told(item, "id"),
         origin=OWN,
         native={"custom": True, **_named(item)},
     )
+
+
+def _name(item: Part) -> str:
+    if name := _told(item, "name"):
+        return name
+    raise KeyError("name")
 
 
 def _named(item: Part) -> JSONObject:
@@ -251,7 +269,11 @@ def _output(item: Part, where: str) -> ActionResultMessageContent:
     parts = tuple(_parts(output, f"{where}.output")) if isinstance(output, list) else None
     native = {"caller": item["caller"]} if item.get("caller") else None
     return ActionResultMessageContent(
-        item.get("call_id"), None if parts is not None else output, parts, origin=OWN if native else None, native=native
+        _told(item, "call_id"),
+        None if parts is not None else output,
+        parts,
+        origin=OWN if native else None,
+        native=native,
     )
 
 

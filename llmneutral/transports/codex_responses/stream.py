@@ -16,6 +16,7 @@ from typing import Any
 from llmneutral.convert.stream import Reader
 from llmneutral.ir.deltas import BaseDeltaMessageContent
 from llmneutral.transports.codex_responses.read import (
+    begin,
     call_key,
     fail,
     item_key,
@@ -23,6 +24,7 @@ from llmneutral.transports.codex_responses.read import (
     read_ending,
     read_item,
     reasoning_key,
+    words,
 )
 
 Chunk = Mapping[str, Any]
@@ -76,8 +78,7 @@ def _open_part(place: Hashable, key: Hashable, reader: Reader) -> None:
 
 
 def _begun(event: Chunk, reader: Reader) -> None:
-    response = event.get("response") or {}
-    reader.start(response.get("id"), response.get("model"))
+    begin(event.get("response") or {}, reader)
     reader.incomplete = True  # until a terminal event: a sentinel at the end is not enough
 
 
@@ -94,10 +95,11 @@ def _item_added(event: Chunk, reader: Reader) -> None:
         state[PHASES, place] = item.get("phase")
     elif kind == "reasoning":
         reader.open(reasoning_key(place), BaseDeltaMessageContent)
-        reader.thinking(reasoning_key(place), id=item.get("id"))
+        reader.thinking(reasoning_key(place), id=words(item.get("id")) or None)
     elif kind in CALLS:
         native = {"custom": True} if kind == "custom_tool_call" else None
-        reader.call(call_key(place), item.get("call_id"), item.get("name"), item_id=item.get("id"), native=native)
+        tag, name, item_id = words(item.get("call_id")), words(item.get("name")), words(item.get("id"))
+        reader.call(call_key(place), tag or None, name or None, item_id=item_id or None, native=native)
     else:
         reader.open(item_key(place), BaseDeltaMessageContent)
 
@@ -113,12 +115,12 @@ def _item_done(event: Chunk, reader: Reader) -> None:
 
 
 def _text(event: Chunk, reader: Reader) -> None:
-    reader.text(_part(event, reader), event.get("delta") or "")
+    reader.text(_part(event, reader), words(event.get("delta")))
 
 
 def _text_done(event: Chunk, reader: Reader) -> None:
     key = _part(event, reader)
-    reader.text(key, missed(key, event.get("text") or "", reader))
+    reader.text(key, missed(key, words(event.get("text")), reader))
 
 
 def _annotation(event: Chunk, reader: Reader) -> None:
@@ -127,14 +129,14 @@ def _annotation(event: Chunk, reader: Reader) -> None:
 
 
 def _refusal(event: Chunk, reader: Reader) -> None:
-    reader.refusal(_part(event, reader), event.get("delta") or "")
+    reader.refusal(_part(event, reader), words(event.get("delta")))
 
 
 def _thought(event: Chunk, reader: Reader, index: str) -> None:
     """A piece of reasoning; between two parts of one item stands a blank line."""
     place = _place(event, reader)
     reader.state[SEEN] = True
-    piece, part = event.get("delta") or "", (index, event.get(index))
+    piece, part = words(event.get("delta")), (index, event.get(index))
     before = reader.state.get((place, "thought"))
     reader.state[place, "thought"] = part
     reader.thinking(reasoning_key(place), piece if before in (None, part) else f"\n\n{piece}")
@@ -150,14 +152,14 @@ def _reasoning_text(event: Chunk, reader: Reader) -> None:
 
 def _arguments(event: Chunk, reader: Reader) -> None:
     reader.state[SEEN] = True
-    reader.call(call_key(_place(event, reader)), fragment=event.get("delta") or "")
+    reader.call(call_key(_place(event, reader)), fragment=words(event.get("delta")))
 
 
 def _arguments_done(event: Chunk, reader: Reader) -> None:
     """The arguments are whole: the call counts even if its item is never told to be done."""
     place = _place(event, reader)
     whole = event.get("arguments", event.get("input"))
-    reader.state[WHOLE, place] = reader.so_far(call_key(place)) if whole is None else whole
+    reader.state[WHOLE, place] = reader.so_far(call_key(place)) if whole is None else words(whole)
 
 
 # --- the end ------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def _arguments_done(event: Chunk, reader: Reader) -> None:
 
 def _ended(event: Chunk, reader: Reader) -> None:
     response = event.get("response") or {}
-    reader.start(response.get("id"), response.get("model"))
+    begin(response, reader)
     if not reader.state.get(SEEN):
         for place, item in enumerate(response.get("output") or ()):
             read_item(item, place, reader)
