@@ -32,7 +32,11 @@ def parts(*blocks: Any, **settings: Any) -> Any:
 def round_trip(result: c.ActionResultMessageContent, call: Any = None, **settings: Any) -> Conversion:
     """A question, a call and its result."""
     asked = call or c.ActionCallMessageContent("c1", "f", input={})
-    messages = [Message("user", "q"), Message("assistant", (asked,)), Message("user", (result,))]
+    messages = [
+        Message("user", (c.TextMessageContent("q"),)),
+        Message("assistant", (asked,)),
+        Message("user", (result,)),
+    ]
     return convert(messages, "chat_completions", **{"model": "gpt-4.1", "tools": [TOOL], **settings})
 
 
@@ -299,7 +303,7 @@ def test_a_thought_signature_stays_with_gemini() -> None:
 def test_an_unsigned_step_gets_the_sentinel_where_a_signature_is_demanded() -> None:
     calls = (c.ActionCallMessageContent("a", "f", input={}), c.ActionCallMessageContent("b", "f", input={}))
     results = (c.ActionResultMessageContent("a", "1"), c.ActionResultMessageContent("b", "2"))
-    messages = [Message("user", "q"), Message("assistant", calls), Message("user", results)]
+    messages = [Message("user", (c.TextMessageContent("q"),)), Message("assistant", calls), Message("user", results)]
     conversion = convert(messages, "chat_completions", tools=[TOOL], **GEMINI)
     first, second = conversion.payload["messages"][1]["tool_calls"]
     assert first["extra_content"]["google"]["thought_signature"] == "skip_thought_signature_validator"

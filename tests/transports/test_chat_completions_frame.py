@@ -40,13 +40,25 @@ def test_the_least_request() -> None:
 
 def test_the_keys_stand_in_one_order() -> None:
     settings = {"temperature": 1, "tool_choice": "auto", "max_tokens": 5, "stream": True}
-    keys = ["model", "messages", "tools", "tool_choice", "max_completion_tokens", "temperature", "stream", "stream_options"]
+    keys = [
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "max_completion_tokens",
+        "temperature",
+        "stream",
+        "stream_options",
+    ]
     assert list(made(tools=[F], **settings).payload) == keys
     assert list(made(tools=[F], **dict(reversed(settings.items()))).payload) == keys
 
 
 def test_a_name_is_sent_where_the_caller_set_one() -> None:
-    messages = [Message("user", "a", name="Ann"), Message("assistant", "b", name="Bot")]
+    messages = [
+        Message("user", (c.TextMessageContent("a"),), name="Ann"),
+        Message("assistant", (c.TextMessageContent("b"),), name="Bot"),
+    ]
     assert made(messages).payload["messages"] == [
         {"role": "user", "content": "a", "name": "Ann"},
         {"role": "assistant", "content": "b", "name": "Bot"},
@@ -58,7 +70,11 @@ def test_a_name_is_sent_where_the_caller_set_one() -> None:
 def test_content_is_null_beside_calls_only(null_ok: bool, content: Any, count: int) -> None:
     calls = [c.ActionCallMessageContent(f"c{i}", "f", input={}) for i in range(count)]
     results = [c.ActionResultMessageContent(f"c{i}", "r") for i in range(count)]
-    messages = [Message("user", "q"), Message("assistant", tuple(calls)), Message("user", tuple(results))]
+    messages = [
+        Message("user", (c.TextMessageContent("q"),)),
+        Message("assistant", tuple(calls)),
+        Message("user", tuple(results)),
+    ]
     conversion = made(messages, tools=[F], facts={"null_content_ok": null_ok})
     turn = conversion.payload["messages"][1]
     assert turn["content"] == content
@@ -79,24 +95,36 @@ def test_content_is_null_beside_calls_only(null_ok: bool, content: Any, count: i
 )
 def test_a_block_in_a_role_that_cannot_hold_it_is_refused(role: str, block: Any) -> None:
     with pytest.raises(ConversionError) as caught:
-        made([Message("user", "q"), Message(role, (block,))])
+        made([Message("user", (c.TextMessageContent("q"),)), Message(role, (block,))])
     assert caught.value.refs[0] == (1, 0)
     assert caught.value.api == "chat_completions"
 
 
 def test_plain_talk_is_written_as_anything_else_is() -> None:
     """There is a fast way for messages of one text each; a block that takes it off must not change the others."""
-    talk = [Message("system", "s"), Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
+    talk = [
+        Message("system", (c.TextMessageContent("s"),)),
+        Message("user", (c.TextMessageContent("a"),)),
+        Message("assistant", (c.TextMessageContent("b"),)),
+        Message("user", (c.TextMessageContent("c"),)),
+    ]
     picture = Message("user", (c.ImageMessageContent(url="https://e.org/a.png"),))
     plain, other = made(talk, trace=True), made([*talk, picture], trace=True)
     assert other.payload["messages"][:4] == plain.payload["messages"]
-    assert plain.trace is not None and other.trace is not None
+    assert plain.trace is not None
+    assert other.trace is not None
     assert {key: value for key, value in other.trace.items() if "/4" not in key} == plain.trace
 
 
 def test_only_one_sound_of_a_turn_goes_back() -> None:
     sounds = (c.AudioMessageContent(id="a1"), c.AudioMessageContent(id="a2"))
-    conversion = made([Message("user", "q"), Message("assistant", sounds), Message("user", "more")])
+    conversion = made(
+        [
+            Message("user", (c.TextMessageContent("q"),)),
+            Message("assistant", sounds),
+            Message("user", (c.TextMessageContent("more"),)),
+        ]
+    )
     assert conversion.payload["messages"][1]["audio"] == {"id": "a2"}
     assert kinds(conversion) == ["dropped"]
 

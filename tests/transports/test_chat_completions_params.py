@@ -75,9 +75,7 @@ def test_a_setting_has_its_key(settings: dict[str, Any], sent: dict[str, Any]) -
         ({"prompt_cache_key": "k", "provider": "groq"}, {}, "dropped"),
     ],
 )  # fmt: skip
-def test_a_setting_that_is_not_taken_is_told_by_name(
-    settings: dict[str, Any], sent: dict[str, Any], kind: str
-) -> None:
+def test_a_setting_that_is_not_taken_is_told_by_name(settings: dict[str, Any], sent: dict[str, Any], kind: str) -> None:
     assert keys(**settings) == sent
     name = next(name for name in settings if name != "provider")
     assert told(made(**settings)) == [(kind, name)]

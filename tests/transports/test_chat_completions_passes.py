@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from llmneutral import Conversion, ConversionError, convert
+from llmneutral import Conversion, ConversionError, Message, PromptStack, convert
+from llmneutral.ir import contents as c
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -95,11 +96,8 @@ def test_a_bridge_stands_between_results_and_words_where_it_must() -> None:
 
 
 def test_words_in_the_message_of_the_results_come_after_them() -> None:
-    from llmneutral.ir import contents as c
-    from llmneutral.ir.messages import Message
-
     messages = [
-        Message("user", "q"),
+        Message("user", (c.TextMessageContent("q"),)),
         Message("assistant", (c.ActionCallMessageContent("c1", "f", input={}),)),
         Message("user", (c.ActionResultMessageContent("c1", "r"), c.TextMessageContent("go on"))),
     ]
@@ -125,8 +123,6 @@ def test_a_trailing_answer_is_legal_history(facts: Any, last: Any, steps: Any) -
 
 
 def test_no_request_is_without_a_message() -> None:
-    from llmneutral import PromptStack
-
     conversion = convert(PromptStack(), "chat_completions", model="gpt-4.1")
     assert conversion.payload["messages"] == [user("(empty message)")]
     alone = made([{"role": "system", "content": "s"}])
@@ -170,9 +166,6 @@ def test_pictures_of_an_answer_are_shown_by_the_user() -> None:
 
 
 def test_sound_of_an_answer_goes_back_by_its_id_or_as_its_transcript() -> None:
-    from llmneutral.ir import contents as c
-    from llmneutral.ir.messages import Message
-
     kept = Message("assistant", (c.AudioMessageContent(id="audio_1", transcript="hello"),))
     assert made([user("q"), kept]).payload["messages"][1] == {"role": "assistant", "audio": {"id": "audio_1"}}
     lost = made([user("q"), Message("assistant", (c.AudioMessageContent(transcript="hello"),))])
@@ -236,7 +229,7 @@ def test_foreign_reasoning_is_dropped_and_a_placeholder_stands_where_some_is_dem
     assert conversion.payload["messages"][1]["reasoning_content"] == "(reasoning not available)"
     assert told(conversion) == [("origin_of_reasoning", "dropped"), ("pad_reasoning", "added")]
     text = made(called([part]), **DEEPSEEK, tools=[TOOL], foreign_reasoning="text")
-    assert ("t" == text.payload["messages"][1]["content"]) is ("thinking" in part)
+    assert (text.payload["messages"][1]["content"] == "t") is ("thinking" in part)
 
 
 def test_a_placeholder_stands_on_calls_only_and_not_where_thinking_is_off() -> None:

@@ -15,7 +15,13 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '
 
 
 def read(*messages: Any, **keys: Any) -> PromptStack:
-    return read_request({"model": "m", "messages": list(messages) or [{"role": "user", "content": "q"}], **keys}, "chat")
+    return read_request(
+        {"model": "m", "messages": list(messages) or [{"role": "user", "content": "q"}], **keys}, "chat"
+    )
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"type": "text", "text": said}
 
 
 def again(request: dict[str, Any], **target: Any) -> Conversion:
@@ -182,9 +188,9 @@ def test_everything_a_message_may_hold_goes_out_again() -> None:
         "model": "gpt-4.1",
         "messages": [
             {"role": "system", "content": "s"},
-            {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": url}}]},
+            {"role": "user", "content": [text("a"), {"type": "image_url", "image_url": {"url": url}}]},
             {"role": "assistant", "content": "b", "tool_calls": [CALL]},
-            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]},
+            {"role": "tool", "tool_call_id": "c1", "content": [text("x"), text("y")]},
             {"role": "assistant", "content": None, "refusal": "no"},
             {"role": "user", "content": "c", "name": "Ann"},
             {"role": "assistant", "audio": {"id": "audio_1"}},

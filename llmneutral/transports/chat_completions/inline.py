@@ -6,6 +6,7 @@ The line breaks around the tags belong to them. It is used only where the fact `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -16,24 +17,20 @@ class InlineThinking:
     """Splits one text into reasoning and answer.
 
     Attributes:
-        state: start (nothing has been said), thinking, after (the line breaks behind the tag), or text.
+        state: start (nothing has been said), opened and closed (line breaks behind a tag), thinking, or text.
         held: What cannot be told yet.
     """
 
     __slots__ = ("held", "state")
 
     def __init__(self) -> None:
-        self.state: Literal["start", "thinking", "after", "text"] = "start"
+        self.state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
         self.held = ""
 
     def feed(self, piece: str) -> list[tuple[Kind, str]]:
         """Takes a piece of the text and returns what is certain, in order."""
-        if self.state == "text":
-            return [("text", piece)]
         given, self.held = self.held + piece, ""
-        if self.state == "start":
-            return self._start(given)
-        return self._thinking(given) if self.state == "thinking" else self._after(given)
+        return _STEPS[self.state](self, given)
 
     def flush(self) -> list[tuple[Kind, str]]:
         """Returns what was held back: nothing more comes."""
@@ -45,32 +42,49 @@ class InlineThinking:
     def _start(self, given: str) -> list[tuple[Kind, str]]:
         begun = given.lstrip()
         if begun.startswith(OPEN):
-            self.state = "thinking"
-            return self._thinking(begun.removeprefix(OPEN).lstrip("\n"))
+            self.state = "opened"
+            return self._opened(begun.removeprefix(OPEN))
         if OPEN.startswith(begun):
             self.held = given
             return []
         self.state = "text"
-        return [("text", given)]
+        return self._text(given)
+
+    def _opened(self, given: str) -> list[tuple[Kind, str]]:
+        said = given.lstrip("\n")
+        if not said:
+            return []
+        self.state = "thinking"
+        return self._thinking(said)
 
     def _thinking(self, given: str) -> list[tuple[Kind, str]]:
         said, tag, rest = given.partition(CLOSE)
         if tag:
-            self.state = "after"
-            return [*_piece("thinking", said.rstrip("\n")), *self._after(rest)]
-        cut = len(given) - next(
-            (n for n in range(min(len(given), len(CLOSE) - 1), 0, -1) if CLOSE.startswith(given[-n:])), 0
-        )
-        cut = len(given[:cut].rstrip("\n"))
+            self.state = "closed"
+            return [*_piece("thinking", said.rstrip("\n")), *self._closed(rest)]
+        begun = next((n for n in range(len(CLOSE) - 1, 0, -1) if given.endswith(CLOSE[:n])), 0)
+        cut = len(given[: len(given) - begun].rstrip("\n"))
         self.held = given[cut:]
         return _piece("thinking", given[:cut])
 
-    def _after(self, given: str) -> list[tuple[Kind, str]]:
+    def _closed(self, given: str) -> list[tuple[Kind, str]]:
         said = given.lstrip("\n")
         if said:
             self.state = "text"
         return _piece("text", said)
 
+    def _text(self, given: str) -> list[tuple[Kind, str]]:
+        return _piece("text", given)
+
 
 def _piece(kind: Kind, said: str) -> list[tuple[Kind, str]]:
     return [(kind, said)] if said else []
+
+
+_STEPS: dict[str, Callable[[InlineThinking, str], list[tuple[Kind, str]]]] = {
+    "start": InlineThinking._start,
+    "opened": InlineThinking._opened,
+    "thinking": InlineThinking._thinking,
+    "closed": InlineThinking._closed,
+    "text": InlineThinking._text,
+}
