@@ -176,7 +176,7 @@ def _told(column: Column) -> str:
 
 
 def _page(shown: Html, text: str) -> Bundle:
-    return Bundle({"text/html": str(shown), "text/plain": visible(text)})
+    return Bundle({"text/html": str(shown), "text/plain": scrub.current_secrets().text(visible(text))})
 
 
 def _view(view: View) -> Bundle:

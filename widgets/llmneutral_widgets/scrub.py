@@ -122,10 +122,14 @@ class Secrets:
                 source = search.sub(replacement, source)
         return source
 
-    def held(self, source: str) -> int:
+    def held(self, source: str, least: int = 4) -> int:
         """Returns how many characters at the end of a growing text may be the beginning of a secret.
 
         A stream brings a key in pieces: what is shown of it early cannot be taken back.
+
+        Args:
+            source: The text so far, or its end.
+            least: Characters of a known value that are taken for its beginning.
         """
         tail = source[-_HELD:]
         start = max([tail.rfind(gap) for gap in " \n\t\"'<>`(,"]) + 1
@@ -134,7 +138,7 @@ class Secrets:
             return len(word) + len(label[0])
         if any([marker in word for marker in _WORD_MARKERS]):
             return len(word)
-        return max([_overlap(source, value) for value in self._values], default=0)
+        return max([_overlap(source, value, least) for value in self._values], default=0)
 
 
 _LABEL = re.compile(
@@ -154,10 +158,10 @@ def _forms(value: str) -> Iterable[str]:
     yield quote(value, safe="")
 
 
-def _overlap(source: str, value: str) -> int:
-    """How much of a value, from four characters on, stands at the end of a text."""
+def _overlap(source: str, value: str, least: int) -> int:
+    """How much of a value, from a least length on, stands at the end of a text."""
     most = min(len(value) - 1, len(source))
-    return next((n for n in range(most, 3, -1) if source.endswith(value[:n])), 0)
+    return next((n for n in range(most, least - 1, -1) if source.endswith(value[:n])), 0)
 
 
 class _Remembered:

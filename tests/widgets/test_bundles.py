@@ -1,0 +1,129 @@
+"""What a front end is given for each kind of value; nothing a value does can fail a cell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import llmneutral
+from llmneutral_widgets.bundles import bundle_of, column_of, conversions_bundle, stack_bundle
+from llmneutral_widgets.exchange import MIME, Exchange, Exchanges
+from llmneutral_widgets.views.page import View
+from tests.widgets.closed_set import is_well_nested, outside_views
+from tests.widgets.samples import conversions, response, stack
+
+
+class Config:
+    """What a driver config tells of itself."""
+
+    prompt_driver = None
+
+    def status(self) -> dict[str, Any]:
+        return {"name": "openai", "api_mode": "codex_responses", "sdk": "openai", "sdk_installed": True}
+
+
+VALUES: dict[str, tuple[Any, str, str]] = {
+    "exchange": (Exchange(id="x-1", status="complete", response=response()), "<strong>sunny</strong>", "sunny"),
+    "exchanges": (
+        Exchanges([Exchange(id="x-1", status="complete", response=response("one"))]),
+        "one",
+        "one",
+    ),
+    "view": (View("<p>x</p>", "x"), "<p>x</p>", "x"),
+    "stack": (stack(), "7 messages", "PromptStack of 7 messages"),
+    "message": (stack().messages[1], "1 message", "user: What is this"),
+    "conversion": (conversions()["anthropic_messages"], "claude-sonnet-5-5", "anthropic_messages: POST /v1/messages"),
+    "conversions": (conversions(), "gpt-4.1", "chat_completions: POST"),
+    "response": (response(), "<strong>sunny</strong>", "812 → 96 tokens"),
+    "config": (Config(), "codex_responses", "Config object"),
+    "error": (llmneutral.RateLimitError("too fast", status=429), "RateLimitError (429)", "RateLimitError: too fast"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_html_and_plain_text(name: str) -> None:
+    value, html, text = VALUES[name]
+    bundle = bundle_of(value)
+    assert html in bundle.data["text/html"]
+    assert text in bundle.data["text/plain"]
+    assert outside_views(bundle.data["text/html"]) == []
+    assert is_well_nested(bundle.data["text/html"])
+    json.dumps(bundle.data, allow_nan=False)
+
+
+def test_only_exchanges_are_kept_as_json() -> None:
+    kinds = {name: set(bundle_of(value).data) for name, (value, *_) in VALUES.items()}
+    assert {name for name, found in kinds.items() if MIME in found} == {"exchange", "exchanges"}
+    assert all("text/plain" in found and "application/json" not in found for found in kinds.values())
+
+
+def test_the_source_stands_beside_the_payloads() -> None:
+    shown = bundle_of(conversions(), stack()).data["text/html"]
+    assert "1 user" in shown
+    assert '<th scope="col" style="text-align:left;vertical-align:top">neutral</th>' in shown
+
+
+def test_a_dry_run_shows_payloads() -> None:
+    exchange = Exchange(id="x-1", status="dry_run", conversions=conversions(), stack=stack())
+    shown = bundle_of(exchange).data["text/html"]
+    assert "neutral" in shown
+    assert "POST /v1/messages" in shown
+
+
+def test_an_error_is_a_column() -> None:
+    error = llmneutral.ConversionError("no picture here", rule="media", refs=[(1, 1)])
+    shown = conversions_bundle({**conversions(), "cohere_chat": error}, stack())
+    assert "media: no picture here" in shown.data["text/html"]
+    assert "cohere_chat: ConversionError: no picture here" in shown.data["text/plain"]
+
+
+def test_problems_are_told() -> None:
+    class Problem:
+        path, message = "messages[0].content", "too long"
+
+    column = column_of("anthropic_messages", conversions()["anthropic_messages"], "anthropic 2", [Problem()])
+    assert column.problems == [{"path": "messages[0].content", "message": "too long"}]
+
+
+def test_a_stack_takes_marks() -> None:
+    assert ">stale<" in stack_bundle(stack(), marks={5: "stale"}).data["text/html"]
+
+
+class Broken:
+    prompt_driver = None
+
+    def status(self) -> Any:
+        raise RuntimeError("no status")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize("value", [Broken(), {"a": Broken()}, object(), 3, None, "text", {}, b"x"])
+def test_nothing_is_raised(value: Any) -> None:
+    assert "text/plain" in bundle_of(value).data
+
+
+def test_what_failed_is_said() -> None:
+    said = bundle_of(Broken()).data["text/plain"]
+    assert "could not be shown: RuntimeError: no status" in said
+
+
+def test_secrets_are_in_no_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "exact-secret-value-0123"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    given = stack()
+    given.add_user_message(f"my key is {key}")
+    values = [
+        given,
+        given.messages[-1],
+        response(f"it is {key}"),
+        {api: llmneutral.convert(given, api, model="m", trace=True) for api in conversions()},
+        ValueError(key),
+        Exchange(id="x-1", status="failed", response=response(key), error=ValueError(key)),
+    ]
+    for value in values:
+        for source in (None, given):
+            assert key not in json.dumps(bundle_of(value, source).data)

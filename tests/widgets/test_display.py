@@ -1,0 +1,178 @@
+"""Publishing: in a kernel-like shell, in a terminal, and without any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import RichOutput, capture_output
+
+import llmneutral
+from llmneutral_widgets import display
+from llmneutral_widgets.bundles import bundle_of
+from llmneutral_widgets.exchange import MIME, Exchange
+from llmneutral_widgets.sinks import DisplaySink, TextSink
+from tests.widgets.samples import response, stack
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A shell that publishes, without history and without a kernel."""
+    made: InteractiveShell = InteractiveShell.instance()
+    try:
+        yield made
+    finally:
+        made.history_manager.end_session()
+        InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def kernel(shell: InteractiveShell) -> InteractiveShell:
+    """A shell that looks like a kernel's."""
+    shell.kernel = SimpleNamespace()
+    return shell
+
+
+class Stream:
+    """A stream as drivers give it."""
+
+    record = None
+    conversion = None
+
+    def __init__(self, ending: BaseException | None = None) -> None:
+        self.ending = ending
+        self.closed = 0
+        self._words = iter(["He", "llo."])
+
+    @property
+    def response(self) -> Any:
+        return response("Hello.", complete=self.ending is None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        for word in self._words:
+            return llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent(word))
+        raise StopIteration if self.ending is None else self.ending
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class AsyncStream(Stream):
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return next(iter(self))
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+AsyncStream.__iter__ = Stream.__iter__  # type: ignore[method-assign]
+
+
+def outputs(shell: InteractiveShell, code: str) -> list[RichOutput]:
+    with capture_output() as captured:
+        shell.run_cell(code, store_history=True)
+    return list(captured.outputs)
+
+
+def test_a_value_is_shown(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        assert display.show(stack()) is None
+    assert "7 messages" in captured.outputs[0].data["text/html"]
+
+
+def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert display.shell() is None
+    display.publish(bundle_of(stack())).update(bundle_of(stack()))
+    assert capsys.readouterr().out == "PromptStack of 7 messages\n"
+
+
+def test_which_sink(shell: InteractiveShell) -> None:
+    assert isinstance(display.sink(), TextSink)
+    shell.kernel = SimpleNamespace()
+    assert isinstance(display.sink(), DisplaySink)
+
+
+def test_a_stream_ends_as_one_saved_output(kernel: InteractiveShell) -> None:
+    stream = Stream()
+    with capture_output() as captured:
+        exchange = display.show(stream)
+    assert isinstance(exchange, Exchange)
+    assert (exchange.status, exchange.text) == ("complete", "Hello.")
+    assert stream.closed == 1
+    assert captured.outputs[-1].data[MIME]["status"] == "complete"
+    updates = [output for output in captured.outputs if output.transient.get("display_id")]
+    assert len({output.transient["display_id"] for output in updates}) == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"), [(KeyboardInterrupt(), "interrupted"), (llmneutral.ServerError("broke"), "failed")]
+)
+def test_a_stream_that_breaks_is_closed_shown_and_raised(
+    kernel: InteractiveShell, ending: BaseException, status: str
+) -> None:
+    stream = Stream(ending)
+    with capture_output() as captured, pytest.raises(type(ending)):
+        display.show(stream)
+    assert stream.closed == 1
+    assert captured.outputs[-1].data[MIME]["status"] == status
+
+
+async def test_an_async_stream_is_awaited(kernel: InteractiveShell) -> None:
+    stream = AsyncStream()
+    with capture_output() as captured:
+        exchange = await display.show(stream)
+    assert exchange.text == "Hello."
+    assert stream.closed == 1
+    assert MIME in captured.outputs[-1].data
+
+
+async def test_a_cancelled_async_stream_is_interrupted(kernel: InteractiveShell) -> None:
+    stream = AsyncStream(asyncio.CancelledError())
+    with capture_output() as captured, pytest.raises(asyncio.CancelledError):
+        await display.show(stream)
+    assert stream.closed == 1
+    assert captured.outputs[-1].data[MIME]["status"] == "interrupted"
+
+
+def test_a_terminal_prints_a_stream(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    display.show(Stream())
+    assert capsys.readouterr().out.startswith("Hello.\n")
+
+
+def test_types_show_themselves_only_while_registered(shell: InteractiveShell) -> None:
+    shell.push({"stack": stack(), "answer": response()})
+    format_of = shell.display_formatter.format
+    assert "text/html" not in format_of(stack())[0]
+    display.register(shell)
+    display.register(shell)
+    assert "7 messages" in format_of(stack())[0]["text/html"]
+    assert "sunny" in format_of(response())[0]["text/html"]
+    assert "RateLimitError" in format_of(llmneutral.RateLimitError("x"))[0]["text/html"]
+    display.unregister(shell)
+    assert "text/html" not in format_of(stack())[0]
+    display.unregister(shell)
+
+
+def test_an_exchange_is_not_shown_twice_by_the_cell_that_made_it(shell: InteractiveShell) -> None:
+    display.register(shell)
+    shell.push({"Exchange": Exchange, "shell": shell})
+    made = "x = Exchange(id='x-1', status='complete', execution_count=shell.execution_count); x"
+    assert outputs(shell, made) == []
+    (shown,) = outputs(shell, "x")
+    assert shown.data[MIME]["id"] == "x-1"
+    assert isinstance(shell.user_ns["Out"], dict)
+    assert shell.user_ns["_"].id == "x-1"
+    display.unregister(shell)

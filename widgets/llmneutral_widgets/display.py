@@ -1,0 +1,187 @@
+"""The only place that publishes: `show`, the handle of an output, and how our types show themselves after `%load_ext`.
+
+What must live here: everything that asks IPython to show something. What is shown is made elsewhere (`bundles`);
+IPython is imported when something is shown, and not before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+from llmneutral_widgets.bundles import Bundle, bundle_of
+from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, status_of
+from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
+
+_LIBRARY_TYPES = ("PromptStack", "Message", "Conversion", "NormalizedResponse", "DriversConfig", "LLMNeutralError")
+
+
+class Output:
+    """An output of a cell that can be replaced; without a front end, what is shown is printed once, as text."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def update(self, bundle: Bundle) -> None:
+        """Shows another bundle in its place."""
+        if self._handle is not None:
+            self._handle.update(bundle.data, metadata=dict(bundle.metadata), raw=True)
+
+
+def publish(bundle: Bundle) -> Output:
+    """Shows a bundle as a new output with an id of its own, and returns its handle."""
+    if shell() is None:
+        sys.stdout.write(f"{bundle.data.get('text/plain', '')}\n")
+        return Output(None)
+    from IPython import display as front
+
+    display: Any = front.display  # has no types
+    return Output(display(bundle.data, metadata=dict(bundle.metadata), raw=True, display_id=True))
+
+
+def shell() -> Any:
+    """The running IPython shell, or None."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    return get_ipython()
+
+
+def has_kernel() -> bool:
+    """Whether outputs can be replaced: in a kernel (nbclient included), not in a terminal."""
+    return hasattr(shell(), "kernel")
+
+
+def sink() -> Sink:
+    """Returns the sink for one answer, here: an output of a notebook, or a terminal."""
+    return DisplaySink(publish) if has_kernel() else TextSink()
+
+
+def show(value: Any, source: Any = None) -> Any:
+    """Shows a value.
+
+    Args:
+        value: A stack, conversion, dict of conversions, message, response, exchange, config or error; or a stream of
+            deltas, which is shown while it comes (`await show(driver.astream(…))` for an async one).
+        source: For conversions: the stack they were made of, to be set beside them.
+
+    Returns:
+        For a stream the finished `Exchange` (for an async one a coroutine that returns it), otherwise None.
+    """
+    if isinstance(value, AsyncIterator):
+        return _show_async(value)
+    if isinstance(value, Iterator):
+        return _show_stream(value)
+    publish(bundle_of(value, source))
+    return None
+
+
+def _show_stream(stream: Any) -> Exchange:
+    here = sink()
+    here.start(_request(stream))
+    close: Callable[[], object] = getattr(stream, "close", _nothing)
+    try:
+        for delta in stream:
+            here.push(delta)
+    except BaseException as error:
+        close()
+        here.abort(_exchange(stream, error), error)
+        raise
+    close()
+    exchange = _exchange(stream)
+    here.finish(exchange)
+    return exchange
+
+
+async def _show_async(stream: Any) -> Exchange:
+    here = sink()
+    here.start(_request(stream))
+    close: Callable[[], Awaitable[object]] = getattr(stream, "aclose", _async_nothing)
+    try:
+        async for delta in stream:
+            here.push(delta)
+    except BaseException as error:
+        await close()
+        here.abort(_exchange(stream, error), error)
+        raise
+    await close()
+    exchange = _exchange(stream)
+    here.finish(exchange)
+    return exchange
+
+
+def _nothing() -> None:
+    """Closes a stream that has no connection."""
+
+
+async def _async_nothing() -> None:
+    """Closes a stream that has no connection."""
+
+
+def _request(stream: Any) -> dict[str, Any]:
+    """Who is asked, as far as the stream tells."""
+    conversion = getattr(stream, "conversion", None)
+    target = getattr(conversion, "target", None)
+    return {
+        "provider": getattr(target, "provider", None),
+        "api": getattr(conversion, "api", None),
+        "model": getattr(target, "model", None),
+    }
+
+
+def _exchange(stream: Any, error: BaseException | None = None) -> Exchange:
+    conversion, response = getattr(stream, "conversion", None), getattr(stream, "response", None)
+    return Exchange(
+        id=new_id(),
+        status=status_of(response, error),
+        **_request(stream),
+        answered_by=getattr(response, "model", None),
+        response=response,
+        conversions={} if conversion is None else {conversion.api: conversion},
+        deltas=tuple(getattr(stream, "record", None) or ()),
+        error=error if isinstance(error, Exception) else None,
+        execution_count=getattr(shell(), "execution_count", None),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How our types show themselves
+
+
+def register(ip: Any) -> None:
+    """Teaches a shell to show our types. Doing it again changes nothing."""
+    formatter = ip.display_formatter
+    formatter.ipython_display_formatter.for_type(Exchange, _show_elsewhere(ip))
+    for kind in _bundled_types():
+        formatter.mimebundle_formatter.for_type(kind, _bundle)
+
+
+def unregister(ip: Any) -> None:
+    """Takes back what `register` taught."""
+    formatter = ip.display_formatter
+    formatter.ipython_display_formatter.pop(Exchange, None)
+    for kind in _bundled_types():
+        formatter.mimebundle_formatter.pop(kind, None)
+
+
+def _bundled_types() -> list[type]:
+    import llmneutral
+
+    return [Exchanges, *[getattr(llmneutral, name) for name in _LIBRARY_TYPES if hasattr(llmneutral, name)]]
+
+
+def _bundle(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    data, metadata = bundle_of(value)
+    return data, dict(metadata)
+
+
+def _show_elsewhere(ip: Any) -> Callable[[Exchange], None]:
+    """An exchange is shown by the cell that makes it, while it is made; only other cells show it as their value."""
+
+    def show_exchange(exchange: Exchange) -> None:
+        if exchange.execution_count is None or exchange.execution_count != ip.execution_count:
+            publish(bundle_of(exchange))
+
+    return show_exchange

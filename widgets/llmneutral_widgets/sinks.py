@@ -1,0 +1,430 @@
+"""Where a stream goes while it comes: paced, so that the front end keeps up and the deltas are never delayed.
+
+What must live here: pacing, the window that is shown of a long text, and the sinks. A sink publishes nothing by
+itself: it is given a function that does (`display.publish`), or a stream to write to. This file imports no IPython.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from time import perf_counter
+from typing import Any, Protocol, TextIO
+
+from llmneutral_widgets.bundles import Bundle, bundle_of, exchanges_bundle
+from llmneutral_widgets.exchange import Exchange, error_record
+from llmneutral_widgets.scrub import Secrets, current_secrets, plain
+from llmneutral_widgets.views.answer import (
+    SECTIONS,
+    columns_page,
+    error_body,
+    exchange_body,
+    frame_body,
+    maker,
+    summary_line,
+)
+from llmneutral_widgets.views.page import Html, Room, page, visible
+from llmneutral_widgets.views.pictures import Album
+
+HZ = 12
+"""Frames a second, at most."""
+RATE = 95_000
+"""Bytes a second that frames may bring: a big frame waits longer for the next one."""
+WINDOW = 4_000
+"""Characters that stay shown of a text that has grown to twice as many."""
+_PRINT_HZ = 25
+_WORD = re.compile(r"[!-~]*$")
+_LONGEST_WORD = 200
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)$")
+
+Clock = Callable[[], float]
+
+
+class Handle(Protocol):
+    """An output that can be replaced."""
+
+    def update(self, bundle: Bundle) -> None:
+        """Shows another bundle in its place."""
+
+
+Publish = Callable[[Bundle], Handle]
+
+
+class Sink(Protocol):
+    """Takes a stream: one start, deltas, and one end, whatever happens."""
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        """Begins. The request names `provider`, `model` and `api`, as far as they are known."""
+
+    def push(self, delta: Any) -> None:
+        """Takes a delta."""
+
+    def finish(self, exchange: Exchange) -> None:
+        """Ends with the whole."""
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        """Ends before the end: with what there is, and why."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pacing
+
+
+class Throttle:
+    """Says when the next frame is due: the first at once, the others by an absolute clock.
+
+    Args:
+        hz: Frames a second, at most.
+        rate: Bytes a second, at most.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, hz: float = HZ, rate: float = RATE, now: Clock = perf_counter) -> None:
+        self._least = 1 / hz
+        self._rate = rate
+        self._now = now
+        self._due = float("-inf")
+
+    def is_due(self) -> bool:
+        """Whether a frame may be shown now."""
+        return self._now() >= self._due
+
+    def shown(self, octets: int = 0) -> None:
+        """Notes that a frame of so many bytes was shown."""
+        self._due = self._now() + max(self._least, octets / self._rate)
+
+
+class Window:
+    """The end of a growing text.
+
+    Args:
+        most: Characters that stay when the text has grown to twice as many. The cut is made at a blank line, so that
+            the Markdown stays sane; where it falls into a fence, the fence's first line is put before what stays.
+        clean: Takes secrets out, before a cut can run through one.
+    """
+
+    def __init__(self, most: int = WINDOW, clean: Callable[[str], str] = str) -> None:
+        self.text = ""
+        self.seen = 0
+        self.hidden = 0
+        self._most = most
+        self._clean = clean
+        self._fence = ""
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        """Takes more text."""
+        self._pieces.append(piece)
+        self.seen += len(piece)
+
+    def shown(self) -> str:
+        """Returns what is to be shown now."""
+        self.text += "".join(self._pieces)
+        self._pieces.clear()
+        if len(self.text) > 2 * self._most:
+            self._cut()
+        return f"{self._fence}\n{self.text}" if self._fence else self.text
+
+    def _cut(self) -> None:
+        text = self._clean(self.text)
+        at = text.find("\n\n", len(text) - self._most)
+        at = at + 2 if at >= 0 else text.find("\n", len(text) - self._most) + 1 or len(text) - self._most
+        for line in text[:at].split("\n"):
+            self._fence = _fence_after(line, self._fence)
+        self.hidden = self.seen - len(self.text) + at
+        self.text = text[at:]
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The first line of the fence that is open after a line, if one is."""
+    found = _FENCE.match(line)
+    if found is None:
+        return fence
+    if not fence:
+        return line.strip()
+    mark = _FENCE.match(fence)
+    closes = mark is not None and found[1].startswith(mark[1]) and not found[2].strip()
+    return "" if closes else fence
+
+
+def frames(
+    deltas: Iterable[Any], now: Clock = perf_counter, hz: float = HZ, window: int = WINDOW
+) -> Iterator[tuple[int, str]]:
+    """Yields (characters hidden, text to show), paced; the deltas are never delayed. The final bundle is no frame."""
+    throttle, shown = Throttle(hz, now=now), Window(window)
+    for delta in deltas:
+        shown.add(delta.text)
+        if throttle.is_due():
+            text = shown.shown()
+            yield shown.hidden, text
+            throttle.shown(len(text.encode("utf-8", "replace")))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What has come so far
+
+
+class Progress:
+    """An answer that is coming in, as far as it is shown: the ends of its texts, its calls."""
+
+    def __init__(self, request: Mapping[str, Any], secrets: Secrets) -> None:
+        self.request = dict(request)
+        self._secrets = secrets
+        self._answer = Window(clean=secrets.text)
+        self._thinking = Window(clean=secrets.text)
+        self._calls: dict[int, tuple[str, Window]] = {}
+
+    def add(self, delta: Any) -> None:
+        """Takes a delta."""
+        kind, content = delta.kind, delta.content
+        if kind in ("text", "refusal"):
+            self._answer.add(content.text or "")
+        elif kind == "thinking":
+            self._thinking.add(content.text or "")
+        elif kind == "call":
+            name, given = self._calls.get(content.index, ("", Window(400)))
+            given.add(content.partial_input or "")
+            self._calls[content.index] = (name or content.name or "", given)
+        elif kind == "start" and delta.model:
+            self.request["answered_by"] = delta.model
+
+    def body(self) -> Html:
+        """Returns a frame without its style sheet."""
+        return frame_body(
+            maker(self.request),
+            thinking=(self._thinking.seen, "" if self._answer.seen else self._safe(self._thinking)),
+            answer=(self._safe(self._answer), self._answer.hidden),
+            calls=[(name, self._safe(given)) for name, given in self._calls.values()],
+        )
+
+    def said(self) -> str:
+        """Returns a frame in a few words."""
+        return visible(f"{maker(self.request)} · answering, {self._answer.seen:,} characters so far")
+
+    def _safe(self, window: Window) -> str:
+        """What is shown of a text, without secrets and without the beginning of one."""
+        text = window.shown()
+        held = self._secrets.held(text)
+        return self._secrets.text(text[: len(text) - held] if held else text)
+
+
+def frame(progress: Progress) -> Bundle:
+    """Returns a frame as a bundle."""
+    return Bundle({"text/html": str(page(progress.body(), sections=SECTIONS)), "text/plain": progress.said()})
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sinks
+
+
+class DisplaySink:
+    """One output of a notebook: frames while the answer comes, and in the end the whole, which is saved.
+
+    Args:
+        publish: Shows a bundle and returns its handle.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, publish: Publish, now: Clock = perf_counter) -> None:
+        self._publish = publish
+        self._throttle = Throttle(now=now)
+        self._progress = Progress({}, Secrets())
+        self._handle: Handle | None = None
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        """Begins; the first frame is shown at once."""
+        self._progress = Progress(request, current_secrets())
+        self._show(frame(self._progress))
+
+    def push(self, delta: Any) -> None:
+        """Takes a delta, and shows a frame if one is due."""
+        self._progress.add(delta)
+        if self._throttle.is_due():
+            self._show(frame(self._progress))
+
+    def finish(self, exchange: Exchange) -> None:
+        """Shows the whole."""
+        self._show(bundle_of(exchange))
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        """Shows what there is, and why it is not more."""
+        self._show(bundle_of(error if exchange is None else exchange))
+
+    def _show(self, bundle: Bundle) -> None:
+        if self._handle is None:
+            self._handle = self._publish(bundle)
+        else:
+            self._handle.update(bundle)
+        self._throttle.shown(_octets(bundle))
+
+
+class Columns:
+    """Several answers side by side in one output; each has a sink of its own, which any thread may push to.
+
+    Args:
+        publish: Shows a bundle and returns its handle.
+        count: How many answers there are.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, publish: Publish, count: int, now: Clock = perf_counter) -> None:
+        self._publish = publish
+        self._throttle = Throttle(now=now)
+        self._lock = threading.RLock()
+        self._handle: Handle | None = None
+        self.sinks = [_Column(self._changed) for _ in range(count)]
+
+    def _changed(self, change: Callable[[], None], is_frame: bool) -> None:
+        """Makes a change of one column and shows all of them, if a frame is due or it is more than a frame."""
+        with self._lock:
+            change()
+            if is_frame and not self._throttle.is_due():
+                return
+            bundle = self._bundle()
+            if self._handle is None:
+                self._handle = self._publish(bundle)
+            else:
+                self._handle.update(bundle)
+            self._throttle.shown(_octets(bundle))
+
+    def _bundle(self) -> Bundle:
+        done = [sink.exchange for sink in self.sinks if sink.exchange is not None]
+        if len(done) == len(self.sinks):
+            return exchanges_bundle(done)
+        shown = columns_page([maker(sink.progress.request) for sink in self.sinks], [s.body() for s in self.sinks])
+        said = "\n".join([sink.progress.said() for sink in self.sinks])
+        return Bundle({"text/html": str(shown), "text/plain": said})
+
+
+class _Column:
+    """The sink of one column."""
+
+    def __init__(self, changed: Callable[[Callable[[], None], bool], None]) -> None:
+        self._changed = changed
+        self._done: Html | None = None
+        self.progress = Progress({}, Secrets())
+        self.exchange: Exchange | None = None
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        def change() -> None:
+            self.progress = Progress(request, current_secrets())
+
+        self._changed(change, False)
+
+    def push(self, delta: Any) -> None:
+        self._changed(lambda: self.progress.add(delta), True)
+
+    def finish(self, exchange: Exchange) -> None:
+        def change() -> None:
+            self.exchange = exchange
+            self._done = exchange_body(exchange.to_json(), Room(20_000), Album(2))
+
+        self._changed(change, False)
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        if exchange is not None:
+            self.finish(exchange)
+            return
+
+        def change() -> None:
+            self._done = error_body(plain(error_record(error)))
+
+        self._changed(change, False)
+
+    def body(self) -> Html:
+        """What stands in the column now."""
+        return self.progress.body() if self._done is None else self._done
+
+
+class TextSink:
+    """A terminal: what comes is printed once, word by word, and never taken back.
+
+    Args:
+        stream: Where to write; standard output by default.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, now: Clock = perf_counter) -> None:
+        self._stream = stream
+        self._throttle = Throttle(_PRINT_HZ, now=now)
+        self._secrets = Secrets()
+        self._pending = ""
+        self._is_thinking = False
+        self._wrote = False
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        """Begins; nothing is printed yet."""
+        self._secrets = current_secrets()
+
+    def push(self, delta: Any) -> None:
+        """Takes a delta, and prints what is due."""
+        if delta.kind == "thinking" and not self._is_thinking:
+            self._is_thinking = True
+            self._write("(thinking)\n")
+        if delta.kind not in ("text", "refusal"):
+            return
+        self._pending += delta.content.text or ""
+        if self._throttle.is_due():
+            word = _WORD.search(self._pending[-_LONGEST_WORD:])
+            self._flush(max(len(word[0]) if word else 0, self._secrets.held(self._pending, least=1)))
+
+    def finish(self, exchange: Exchange) -> None:
+        """Prints the rest, and a line about the answer."""
+        self._flush(0)
+        record = exchange.to_json()
+        if not self._wrote:
+            self._write(self._secrets.text(visible(exchange.text)))
+        self._write(f"\n{summary_line(record, with_text=False)}\n")
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        """Prints what there is; the error itself is shown by whoever raised it."""
+        if exchange is not None:
+            self.finish(exchange)
+        else:
+            self._flush(0)
+            self._write("\n")
+
+    def _flush(self, held: int) -> None:
+        ready = self._pending[: len(self._pending) - held]
+        self._pending = self._pending[len(ready) :]
+        if ready:
+            self._wrote = True
+            self._write(self._secrets.text(visible(ready)))
+            self._throttle.shown()
+
+    def _write(self, text: str) -> None:
+        stream = self._stream or sys.stdout
+        stream.write(text)
+        stream.flush()
+
+
+class CollectSink:
+    """Keeps everything and shows nothing: for tests, and for `--quiet`."""
+
+    def __init__(self) -> None:
+        self.request: Mapping[str, Any] = {}
+        self.deltas: list[Any] = []
+        self.exchange: Exchange | None = None
+        self.error: BaseException | None = None
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        """Begins."""
+        self.request = request
+
+    def push(self, delta: Any) -> None:
+        """Keeps a delta."""
+        self.deltas.append(delta)
+
+    def finish(self, exchange: Exchange) -> None:
+        """Keeps the whole."""
+        self.exchange = exchange
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        """Keeps what there is, and why."""
+        self.exchange, self.error = exchange, error
+
+
+def _octets(bundle: Bundle) -> int:
+    return len(bundle.data.get("text/html", "").encode("utf-8", "replace"))
