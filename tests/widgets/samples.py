@@ -8,6 +8,8 @@ import zlib
 from typing import Any
 
 import llmneutral
+from llmneutral_widgets.scrub import builtin
+from llmneutral_widgets.views.payload import Column
 
 
 def png(width: int = 8, height: int = 6) -> bytes:
@@ -60,6 +62,18 @@ def conversions(source: llmneutral.PromptStack | None = None) -> dict[str, Any]:
     """Returns the conversation for two APIs, traced."""
     given = source or stack()
     return {api: llmneutral.convert(given, api, model=model, trace=True) for api, model in MODELS.items()}
+
+
+def column(api: str, conversion: Any, **fields: Any) -> Column:
+    """Returns a conversion as a column of the comparison."""
+    return Column(
+        api=api,
+        payload=builtin(conversion.to_json()),
+        trace={pointer: [list(ref) for ref in refs] for pointer, refs in (conversion.trace or {}).items()},
+        changes=builtin(conversion.changes),
+        endpoint=list(conversion.endpoint),
+        **fields,
+    )
 
 
 def response(text: str = "It is **sunny**.", **fields: Any) -> llmneutral.NormalizedResponse:

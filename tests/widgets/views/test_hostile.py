@@ -6,9 +6,10 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
-from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, frame_body, summary_line
 from llmneutral_widgets.views.configs import configs_page
 from llmneutral_widgets.views.deltas import deltas_page
@@ -17,7 +18,7 @@ from llmneutral_widgets.views.payload import Column, comparison, payload_page
 from llmneutral_widgets.views.stack import stack_page
 from llmneutral_widgets.views.usage import usage_page
 from tests.widgets.closed_set import HIDDEN, HOSTILE, OWN_ATTACKS, is_well_nested, outside_views
-from tests.widgets.samples import RECORD, ROWS, STREAM, conversions, stack
+from tests.widgets.samples import RECORD, ROWS, STREAM, column, conversions, stack
 
 ADDRESS = 'https://a.example/" onmouseover="window.__hit=1'
 ATTACKS = [
@@ -34,19 +35,10 @@ Path = tuple[Any, ...]
 
 
 def _columns() -> list[dict[str, Any]]:
-    found = conversions()
+    problems = [{"path": "/messages/0", "message": "wrong"}]
     columns = [
-        {
-            "api": api,
-            "payload": plain(each.to_json()),
-            "trace": {pointer: [list(ref) for ref in refs] for pointer, refs in each.trace.items()},
-            "changes": plain(each.changes),
-            "endpoint": list(each.endpoint),
-            "checked": "sdk 1.0",
-            "problems": [{"path": "/messages/0", "message": "wrong"}],
-            "error": None,
-        }
-        for api, each in found.items()
+        msgspec.structs.asdict(column(api, found, checked="sdk 1.0", problems=problems))
+        for api, found in conversions().items()
     ]
     return [*columns, {"api": "cohere_chat", "error": {**RECORD["error"], "refs": [[1, 1]]}}]
 
@@ -61,12 +53,12 @@ CONFIG = {
     "key_variable": "OPENAI_API_KEY",
     "key_set": False,
 }
-MESSAGES = plain(stack().messages)
+MESSAGES = builtin(stack().messages)
 TOOLS = [{"type": "function", "function": {"name": "weather", "description": "Weather"}}]
 
 
 def _show_comparison(data: dict[str, Any]) -> str:
-    columns = [Column(**column) for column in data["columns"]]
+    columns = [Column(**each) for each in data["columns"]]
     given = {key: data[key] for key in ("settings", "tools", "output_schema")}
     return comparison(data["messages"], columns, **given) + payload_page(columns)
 

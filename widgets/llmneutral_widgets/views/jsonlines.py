@@ -21,7 +21,9 @@ class Line(NamedTuple):
     text: str
 
 
-def json_lines(node: Any, at: str = "", pad: int = 0, name: str | None = None, comma: str = "") -> Iterator[Line]:
+def json_lines(
+    node: Any, at: str = "", pad: int = 0, name: str | None = None, comma: str = "", longest: int = LONGEST
+) -> Iterator[Line]:
     """Yields pretty JSON line by line.
 
     Args:
@@ -30,10 +32,11 @@ def json_lines(node: Any, at: str = "", pad: int = 0, name: str | None = None, c
         pad: Spaces before it.
         name: Its key, if it stands in an object.
         comma: What follows it.
+        longest: Characters of a text that are shown.
     """
     lead = " " * pad + ("" if name is None else f"{json.dumps(name, ensure_ascii=False)}: ")
     if not (isinstance(node, (dict, list)) and node) or pad > 2 * _DEEPEST:
-        yield Line(at, lead + scalar(node) + comma)
+        yield Line(at, lead + scalar(node, longest) + comma)
         return
     is_object = isinstance(node, dict)
     yield Line(at, lead + ("{" if is_object else "["))
@@ -41,7 +44,7 @@ def json_lines(node: Any, at: str = "", pad: int = 0, name: str | None = None, c
     for n, (key, value) in enumerate(items, 1):
         step = str(key).replace("~", "~0").replace("/", "~1")
         more = "," if n < len(items) else ""
-        yield from json_lines(value, f"{at}/{step}", pad + 2, str(key) if is_object else None, more)
+        yield from json_lines(value, f"{at}/{step}", pad + 2, str(key) if is_object else None, more, longest)
     yield Line(at, " " * pad + ("}" if is_object else "]") + comma)
 
 
@@ -64,11 +67,11 @@ def _one_line(node: Any) -> str:
         return repr(node)
 
 
-def scalar(node: Any) -> str:
+def scalar(node: Any, longest: int = LONGEST) -> str:
     """Returns what stands on one line; a long text ends with how much more there is."""
     if not isinstance(node, str):
-        return compact(node)
-    most = LONGEST_BASE64 if _BASE64.fullmatch(node) else LONGEST
+        return compact(node, longest)
+    most = min(longest, LONGEST_BASE64) if _BASE64.fullmatch(node) else longest
     if len(node) <= most:
         return json.dumps(node, ensure_ascii=False)
     return f"{json.dumps(node[:most] + '…', ensure_ascii=False)} ({len(node) - most:,} more)"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from llmneutral_widgets.views.aligned import element, escaped, layout, rows
 from llmneutral_widgets.views.blocks import content, facts, first_words, kind_of, tool_name
-from llmneutral_widgets.views.jsonlines import Line, json_lines
+from llmneutral_widgets.views.jsonlines import LONGEST, Line, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
     LIMIT,
@@ -109,12 +110,16 @@ def payload_page(columns: Sequence[Column]) -> Html:
     """Returns payloads side by side without their source: whole, labelled where they are traced."""
 
     def render(most: int) -> Html:
-        lines = max(10, most // 100 // max(1, len(columns)))
+        lines, longest = max(10, most // 100 // max(1, len(columns))), max(10, min(LONGEST, most // 200))
         cells = []
         for column in columns:
             wrong = {_pointer(problem.get("path")) for problem in column.problems}
             payload = column.payload or {}
-            found = [line for key, value in payload.items() for line in json_lines(value, f"/{escaped(key)}", name=key)]
+            found = [
+                line
+                for key, value in payload.items()
+                for line in json_lines(value, f"/{escaped(key)}", name=key, longest=longest)
+            ]
             runs = _runs(found, column.trace, wrong, lines)
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
         head = tag("thead", tag("tr", *map(_head, columns)))
@@ -135,7 +140,9 @@ class _Comparison:
 
     def __init__(self, messages: Sequence[Mapping[str, Any]], columns: Sequence[Column], most: int) -> None:
         self.block_text = min(_BLOCK_TEXT, most // 80)
+        self.blocks = max(3, most // 400)
         self.lines = max(10, min(_LINES, most // 200 // max(1, len(columns))))
+        self.longest = max(10, min(LONGEST, most // 200))
         self.messages = messages
         self.columns = columns
         self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
@@ -171,18 +178,21 @@ class _Comparison:
         refs = [(m, b) for m in group for b in range(len(_blocks(self.messages[m])))]
         place = {ref: n for n, ref in enumerate(refs[:_PLACES], 1)}
         self.most = max(self.most, len(place))
-        cells = [join([self.message(m, place) for m in group])]
+        kept = refs[: self.blocks]
+        numbers = group if len(kept) == len(refs) else sorted({m for m, _ in kept})
+        shown = [self.message(m, [b for number, b in kept if number == m], place) for m in numbers]
+        hidden = tag("p", tag("small", f"{len(refs) - len(kept):,} more blocks")) if len(kept) < len(refs) else Html()
+        cells = [join([*shown, hidden])]
         for i, (column, found) in enumerate(zip(self.columns, self.layouts, strict=True)):
-            lost = [ref for ref in refs if ref not in self.rendered[i]]
-            shown = [self.part(i, pointer, place, guest) for pointer, guest in found.places(group, is_last)]
-            cells.append(join([*shown, *[self.lost(column, ref, place) for ref in lost]]))
+            lost = [self.lost(column, ref, place) for ref in kept if ref not in self.rendered[i]]
+            cells.append(join([self.parts(i, found.places(group, is_last), place), *lost]))
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in cells])
 
-    def message(self, number: int, place: Mapping[Ref, int]) -> Html:
-        """A message of the source."""
+    def message(self, number: int, blocks: Sequence[int], place: Mapping[Ref, int]) -> Html:
+        """A message of the source, with some of its blocks."""
         message = self.messages[number]
         head = tag("div", tag("b", f"{number} {message.get('role', '?')}"), class_="role")
-        return join([head, *[self.block(number, b, block, place) for b, block in enumerate(_blocks(message))]])
+        return join([head, *[self.block(number, b, _blocks(message)[b], place) for b in blocks]])
 
     def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
         """A block of the source, closed; its changes are counted outside and told inside."""
@@ -194,13 +204,21 @@ class _Comparison:
         changes = [_told(change, apis) for change, apis in told.items()]
         return fold(summary, inner, facts(block), *changes, class_=_class([(number, index)], place))
 
-    def part(self, i: int, pointer: str, place: Mapping[Ref, int], is_guest: bool) -> Html:
-        """An element of a payload: one `pre` for each run of lines with the same origin."""
-        column = self.columns[i]
-        lines = json_lines(element(column.payload, pointer), pointer)
-        runs = _runs(lines, column.trace, self.marked[i], self.lines)
-        shown = join([_run(refs, written, place) for refs, written in runs])
-        return tag("ins", shown, title="added by the conversion") if is_guest else shown
+    def parts(self, i: int, places: Sequence[tuple[str, bool]], place: Mapping[Ref, int]) -> Html:
+        """Elements of a payload: a `pre` for each run of lines of one origin, as many lines as a cell takes."""
+        column, left = self.columns[i], self.lines
+        shown: list[Html] = []
+        for n, (pointer, is_guest) in enumerate(places):
+            if left <= 0:
+                shown.append(tag("p", tag("small", f"{len(places) - n:,} more elements")))
+                break
+            node = element(column.payload, pointer)
+            lines = list(islice(json_lines(node, pointer, longest=self.longest), left + 1))
+            runs = _runs(lines, column.trace, self.marked[i], left)
+            part = join([_run(refs, written, place) for refs, written in runs])
+            shown.append(tag("ins", part, title="added by the conversion") if is_guest else part)
+            left -= len(lines)
+        return join(shown)
 
     def lost(self, column: Column, ref: Ref, place: Mapping[Ref, int]) -> Html:
         """A block that a payload does not have, with the change that says why."""
@@ -226,7 +244,11 @@ class _Comparison:
     def keys_cell(self, i: int, keys: Sequence[str]) -> Html:
         """Some keys of a payload as one piece of JSON."""
         payload = self.columns[i].payload or {}
-        lines = [line for key in keys for line in json_lines(payload[key], f"/{escaped(key)}", name=key)]
+        lines = [
+            line
+            for key in keys
+            for line in json_lines(payload[key], f"/{escaped(key)}", name=key, longest=self.longest)
+        ]
         return join([_run(refs, written, {}) for refs, written in _runs(lines, {}, self.marked[i], self.lines)])
 
 

@@ -1,0 +1,96 @@
+"""The inspector of a stream: what is folded, what is marked, what is capped."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmneutral_widgets.views.deltas import EMPTY, MOST, Entry, deltas_page, rows
+from llmneutral_widgets.views.page import LIMIT
+from tests.widgets.samples import STREAM
+
+
+def text(seconds: float, piece: str, index: int = 0) -> Entry:
+    return Entry(seconds, {"t": piece}, [{"kind": "text", "content": {"text": piece, "index": index}}])
+
+
+def test_runs_are_folded_and_what_matters_is_marked() -> None:
+    table = rows([Entry(*entry) for entry in STREAM])
+    assert [(len(row.entries), row.marks) for row in table] == [
+        (1, ()),
+        (1, ("first token",)),
+        (39, ()),
+        (1, ("1.8 s gap",)),
+        (2, ()),
+        (1, ("finish",)),
+        (1, ("usage",)),
+        (1, ("end",)),
+    ]
+    assert table[4].so_far == '{"city": "Paris"}'
+
+
+def test_the_page() -> None:
+    output = deltas_page(STREAM, stopped="5,000 chunks", badges=["incomplete"])
+    assert "47 chunks · 3.32 s · recording stopped at 5,000 chunks" in output
+    assert ">incomplete<" in output
+    assert "39 chunks, 147 characters, 0.76 s" in output
+    assert "39 × text" in output
+    assert "finish tool_calls (tool_use)" in output
+    assert "usage output_total 96" in output
+    assert "call weather" in output
+    assert output.count("<meter") == 8
+    assert 'value="1.000"' in output
+
+
+def test_other_blocks_and_gaps_end_a_run() -> None:
+    entries = [text(0, "a"), text(0.1, "b"), text(0.2, "c"), text(0.3, "d", 1), text(0.4, "e", 1), text(2, "f", 1)]
+    assert [[entry.chunk["t"] for entry in row.entries] for row in rows(entries)] == [
+        ["a"],
+        ["b", "c"],
+        ["d", "e"],
+        ["f"],
+    ]
+
+
+def test_the_block_so_far_is_its_end() -> None:
+    entries = [text(n / 100, f"{n} ") for n in range(200)]
+    assert rows(entries)[-1].so_far == "".join(f"{n} " for n in range(200))[-120:]
+
+
+def test_empty_and_silent() -> None:
+    assert EMPTY in deltas_page([])
+    assert "1 chunk" in deltas_page([(0.0, None, [])])
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 5), st.sampled_from(["text", "thinking", "call", "usage", "end"]), st.text(max_size=4))
+    )
+)
+def test_no_chunk_is_lost(given_stream: list[tuple[float, str, str]]) -> None:
+    entries = [
+        Entry(at, n, [{"kind": kind, "content": {"text": piece}}]) for n, (at, kind, piece) in enumerate(given_stream)
+    ]
+    found = [entry.chunk for row in rows(entries) for entry in row.entries]
+    assert found == list(range(len(entries)))
+
+
+def test_long_streams_are_capped() -> None:
+    record: list[Any] = [(n / 10, {"big": "x" * 5_000}, [{"kind": "generic", "value": {"n": n}}]) for n in range(1_000)]
+    output = deltas_page(record)
+    assert f"{1_000 - MOST} more rows" in output
+    assert output.count("<meter") == MOST
+    assert len(output.encode()) <= LIMIT
+
+
+def test_a_long_run_is_made_in_linear_time() -> None:
+    table = rows([text(n / 1000, "a") for n in range(5_000)])
+    assert max(len(row.entries) for row in table) <= 500
+    assert sum(len(row.entries) for row in table) == 5_000
+
+
+def test_keys_are_columns_with_scope() -> None:
+    assert len(re.findall(r'<th scope="col"', deltas_page(STREAM))) == 5

@@ -1,0 +1,207 @@
+"""Payloads side by side: every block is found in every column, rendered, changed or lost, and the page stays small."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import llmneutral
+from llmneutral_widgets.scrub import builtin
+from llmneutral_widgets.views.page import LIMIT
+from llmneutral_widgets.views.payload import FIRST, MOST, Column, comparison, payload_page, rules
+from tests.widgets.closed_set import is_well_nested, outside_views
+from tests.widgets.samples import PNG, column, conversions, stack
+
+
+def shown(source: llmneutral.PromptStack | None = None, *more: Column, **given: Any) -> str:
+    made = source or stack()
+    columns = [column(api, found) for api, found in conversions(made).items()]
+    return comparison(builtin(made.messages), [*columns, *more], **given)
+
+
+def body(output: str) -> list[str]:
+    """The rows of the body."""
+    return re.findall(r"<tr>(.*?)</tr>", output.partition("<tbody>")[2], re.DOTALL)
+
+
+def cells(row: str) -> list[str]:
+    return re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+
+
+def row_of(output: str, heading: str) -> list[str]:
+    return next(cells(row) for row in body(output) if f"<b>{heading}</b>" in row)
+
+
+def test_merged_turns_stand_in_one_row() -> None:
+    neutral, chat, anthropic = row_of(shown(), "1 user")
+    assert "<b>2 user</b>" in neutral
+    assert chat.count('"role": "user"') == 2
+    assert anthropic.count('"role": "user"') == 1
+    for label in ("1.0", "1.1", "2.0"):
+        assert all(f">{label}</small>" in cell for cell in (neutral, chat, anthropic))
+
+
+def test_every_block_is_in_every_column() -> None:
+    """By its label: rendered, or as lost, which is the conservation law as a reader sees it."""
+    output = shown()
+    for number, message in enumerate(stack().messages):
+        for block in range(len(message.content)):
+            row = next(cells(row) for row in body(output) if f">{number}.{block}</small>" in cells(row)[0])
+            assert all(re.search(rf"\b{number}\.{block}\b", cell) for cell in row)
+
+
+def test_a_lost_block_says_why() -> None:
+    _, chat, anthropic = row_of(shown(), "3 assistant")
+    assert "<del>thinking: I should call the tool.</del>" in chat
+    assert re.search(r"<small>dropped by \w+: ", chat)
+    assert "<del>" not in anthropic
+
+
+def test_changes_stand_under_their_block_with_their_apis() -> None:
+    neutral, *_ = row_of(shown(), "1 user")
+    assert re.search(r"<mark>merged</mark> for anthropic_messages by merge_same_role: ", neutral)
+
+
+def test_a_change_of_several_apis_is_told_once() -> None:
+    change = {"kind": "renamed", "step": "s", "why": "w", "refs": [[0, 0]]}
+    columns = [Column(api=api, payload={}, changes=[change]) for api in ("a", "b")]
+    output = comparison([{"role": "user", "content": [{"type": "text", "text": "x"}]}], columns)
+    neutral = row_of(output, "0 user")[0]
+    assert neutral.count('<div class="change">') == 1
+    assert "<mark>renamed</mark> for a, b by s: w" in neutral
+
+
+def test_what_nobody_wrote_is_marked_as_added() -> None:
+    source = llmneutral.PromptStack()
+    source.add_assistant_message("I begin.")
+    source.add_user_message("And I answer.")
+    output = shown(source)
+    _, chat, anthropic = row_of(output, "0 assistant")
+    assert "<ins" in anthropic
+    assert "(empty)" in anthropic
+    assert "<ins" not in chat
+
+
+def test_settings_tools_and_form_have_rows() -> None:
+    output = shown(settings={"temperature": 0.2}, tools=[{"type": "function", "function": {"name": "weather"}}])
+    neutral, chat, anthropic = row_of(output, "settings")
+    assert '"temperature": 0.2' in neutral
+    assert '"model": "gpt-4.1"' in chat
+    assert '"max_tokens"' in anthropic
+    neutral, chat, anthropic = row_of(output, "tools")
+    assert '<pre>"weather"</pre>' in neutral
+    assert '"parameters"' in chat
+    assert '"input_schema"' in anthropic
+    assert "form of the answer" not in output
+    assert "form of the answer" in shown(output_schema={"type": "object"})
+
+
+def test_the_head_of_a_column() -> None:
+    made = conversions()["anthropic_messages"]
+    head = comparison([], [column("anthropic_messages", made, checked="anthropic 2.4 types")]).partition("<tbody>")[0]
+    assert "<b>anthropic_messages</b>" in head
+    assert "POST /v1/messages" in head
+    assert '<b class="tag good">valid (anthropic 2.4 types)</b>' in head
+    assert re.search(r"\d changes: .*merged", head)
+    assert "not checked" in comparison([], [column("a", made)])
+
+
+def test_problems_are_marked_where_they_are() -> None:
+    problems = [{"path": "messages[0].content[0]", "message": "too long"}, {"path": "/temperature", "message": "high"}]
+    payload = {"messages": [{"role": "user", "content": ["a"]}], "temperature": 9}
+    one = Column(api="x", payload=payload, trace={"/messages/0": [(0, 0)]}, checked="v", problems=problems)
+    output = comparison([{"role": "user", "content": [{"type": "text", "text": "a"}]}], [one])
+    assert "2 problems" in output
+    assert '<mark>"a"</mark>' in output
+    assert '<mark>"temperature": 9</mark>' in output
+    assert output.count("<mark>") == 2
+
+
+def test_an_error_is_one_column_and_the_others_stay() -> None:
+    error = Column(
+        api="cohere_chat", error={"name": "ConversionError", "rule": "media", "message": "no", "refs": [[1, 1]]}
+    )
+    output = shown(None, error)
+    assert '<b class="tag bad">ConversionError</b>' in output
+    *_, cell = row_of(output, "1 user")
+    assert "<del>image: image/png" in cell
+    assert "media: no" in cell
+    assert row_of(output, "3 assistant")[-1] == ""
+    assert "tool_use" in row_of(output, "3 assistant")[2]
+
+
+def test_blocks_and_their_renderings_share_a_class_within_the_row() -> None:
+    output = shown()
+    for row in body(output):
+        neutral, *columns = cells(row)
+        for label, name in re.findall(r'class="(k\d+)"><summary><small[^>]*>([\d.]+)<', neutral):
+            for cell in columns:
+                for classes, said in re.findall(r'<pre class="([^"]+)" title="from ([^"]+)"', cell):
+                    assert (label in classes.split()) == (name in said.split(", "))
+
+
+def test_there_are_as_many_rules_as_the_fullest_row_has_blocks() -> None:
+    assert shown().count(":has(") == 3
+    assert rules(2).count(":has(") == 2
+    assert rules(10_000).count(":has(") == 40
+    assert rules(0) == ""
+    assert ".llmn tr:has(.k1:is(:hover,:focus-within,[open])) .k1{" in rules(1)
+
+
+def test_long_texts_and_media_are_short() -> None:
+    source = llmneutral.PromptStack()
+    source.add_user_message(llmneutral.ImageMessageContent(data=PNG, media_type="image/png"))
+    source.add_user_message("long " * 1_000)
+    output = shown(source)
+    pieces = "".join(re.findall(r"<pre.*?</pre>", output, re.DOTALL))
+    assert PNG not in pieces
+    assert re.search(r"… ?\" \([\d,]+ more\)", pieces)
+    assert len(pieces) < 6_000
+
+
+def long_stack(messages: int) -> llmneutral.PromptStack:
+    source = llmneutral.PromptStack()
+    for n in range(messages // 2):
+        source.add_user_message(f"Question {n}: what is the **meaning** of {n}?")
+        source.add_assistant_message(f"Answer {n}. " + "It depends. " * 20)
+    return source
+
+
+def test_a_long_conversation_is_capped() -> None:
+    output = shown(long_stack(1_000))
+    assert len(output.encode()) <= LIMIT
+    assert "<b>0 user</b>" in output
+    assert f"<b>{FIRST - 1} user</b>" in output
+    assert "<b>999 assistant</b>" in output
+    hidden = re.search(r"<small>(\d+) more: %stack --all</small>", output)
+    assert hidden is not None
+    assert int(hidden[1]) >= 1_000 - MOST
+    assert output.count('class="role"') == 1_000 - int(hidden[1]) + 1
+
+
+@pytest.mark.parametrize("text", ["x" * 5_000, "<>&$" * 2_000, "\n- **a**" * 1_000])
+def test_a_row_of_very_many_blocks_stays_within_the_limit(text: str) -> None:
+    source = llmneutral.PromptStack()
+    for _ in range(300):
+        source.add_user_message(text)
+    output = shown(source)
+    assert len(output.encode()) <= LIMIT
+    assert outside_views(output) == []
+    assert is_well_nested(output)
+
+
+def test_no_messages() -> None:
+    output = comparison([], [Column(api="a", payload={"model": "m", "messages": []})])
+    assert "<b>settings</b>" in output
+    assert is_well_nested(output)
+
+
+def test_without_a_source() -> None:
+    output = payload_page([column(api, found) for api, found in conversions().items()])
+    assert ">1.1</small>" in output
+    assert "neutral" not in output
+    assert outside_views(output) == []
+    untraced = llmneutral.convert(stack(), "anthropic_messages", model="claude-sonnet-5-5")
+    assert '"role": "user"' in payload_page([column("anthropic_messages", untraced)])

@@ -1,0 +1,97 @@
+"""The table of usage: what is unknown is unknown, and a sum over it says so."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from llmneutral_widgets.views.usage import COLUMNS, EMPTY, MOST, money, summed, tokens_per_second, usage_page
+from tests.widgets.samples import ROWS
+
+
+def lines(output: str) -> list[list[str]]:
+    found = re.findall(r"<tr>(.*?)</tr>", output)
+    return [[re.sub(r"<[^<>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in found]
+
+
+def row(**fields: Any) -> dict[str, Any]:
+    return {**dict.fromkeys(COLUMNS), **fields}
+
+
+def test_calls_and_their_sum() -> None:
+    head, one, two, total = lines(usage_page(ROWS))
+    assert head[:5] == ["time", "stack", "provider", "model", "status"]
+    assert one[0] == "2026-11-30 10:00:00"
+    assert one[5:] == ["812", "640", "–", "96", "–", "908", "0.42", "3.10", "36", "0.0031 USD"]
+    assert two[4:6] == ["interrupted", ""]
+    assert total[0] == "sum"
+    assert total[5:11] == ["≥ 812", "≥ 640", "–", "≥ 96", "–", "≥ 908"]
+
+
+def test_a_sum_over_what_is_known_is_plain() -> None:
+    found = summed([row(input_total=1_000, total_s=1.5), row(input_total=2_000, total_s=1.0)])
+    assert found["input_total"] == "3,000"
+    assert found["total_s"] == "2.5"
+    assert found["output_total"] == "–"
+    assert found["cost"] == "–"
+
+
+def test_money_of_several_currencies_is_not_added() -> None:
+    rows = [row(cost=1.0, currency="USD"), row(cost=2.0, currency="EUR")]
+    assert summed(rows)["cost"] == "several currencies"
+    assert summed(rows[:1])["cost"] == "1.00 USD"
+    assert summed([*rows[:1], row()])["cost"] == "≥ 1.00 USD"
+
+
+@pytest.mark.parametrize(("by", "names"), [("provider", ["anthropic", "local"]), ("day", ["2026-11-30", "2026-12-01"])])
+def test_groups(by: str, names: list[str]) -> None:
+    head, *groups = lines(usage_page(ROWS, by=by))
+    assert head[:2] == [by, "calls"]
+    assert [group[0] for group in groups] == [*names, "sum"]
+    assert [group[1] for group in groups] == ["1", "1", "2"]
+
+
+def test_unknown_groups_are_together() -> None:
+    assert lines(usage_page([row(), row(model="m")], by="model"))[1][0] == "–"
+
+
+def test_empty() -> None:
+    output = usage_page([])
+    assert EMPTY in output
+    assert len(lines(output)) == 1
+
+
+def test_long_tables_show_the_end_and_count_all() -> None:
+    output = usage_page([row(input_total=n) for n in range(MOST + 50)])
+    shown = lines(output)
+    assert len(shown) == MOST + 2
+    assert shown[1][5] == "50"
+    assert shown[-1][5] == f"{sum(range(MOST + 50)):,}"
+    assert "50 earlier calls are not shown, but counted" in output
+
+
+@pytest.mark.parametrize(
+    ("output", "first", "total", "speed"),
+    [
+        (96, 0.42, 3.1, 96 / 2.68),
+        (96, None, 3.2, 30.0),
+        (None, 0.4, 3.0, None),
+        (96, 0.4, None, None),
+        (96, 3.0, 3.0, 32.0),
+        (9, 0, 0, None),
+    ],
+)
+def test_speed(output: Any, first: Any, total: Any, speed: float | None) -> None:
+    assert tokens_per_second(output, first, total) == (None if speed is None else pytest.approx(speed))
+
+
+def test_amounts() -> None:
+    assert (money(1234.5), money(0.00314), money(0)) == ("1,234.50", "0.0031", "0.0000")
+
+
+def test_headings() -> None:
+    output = usage_page(ROWS)
+    assert output.count('scope="col"') == 15
+    assert output.count('scope="row"') == 1
