@@ -9,6 +9,7 @@ import pytest
 
 from llmneutral import NormalizedResponse, aggregate, convert, normalize, normalize_stream
 from llmneutral.ir import contents as c
+from llmneutral.ir.deltas import ThinkingDeltaMessageContent
 from llmneutral.transports.chat_completions.answer import FINISH, joined_details, usage
 
 DONE = "[DONE]"
@@ -95,6 +96,21 @@ def test_details_of_reasoning_are_kept_to_go_back() -> None:
     assert thinking.text == "ab"
     assert thinking.native == {"reasoning_details": [{**first, "text": "ab"}, rest[1]]}
     assert thinking.origin == c.Origin("chat_completions", "m")
+
+
+def test_a_long_stream_is_not_folded_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    fold = ThinkingDeltaMessageContent.compacted
+
+    def counted(deltas: Any) -> list[Any]:
+        tried.append(len(deltas))
+        return fold(deltas)
+
+    monkeypatch.setattr(ThinkingDeltaMessageContent, "compacted", counted)
+    detail = {"type": "reasoning.text", "text": "a", "index": 0}  # a piece with details cannot be folded
+    found = streamed(*[piece(reasoning_details=[detail])] * 5000, piece("stop"), DONE)
+    assert found.reasoning[0]["text"] == "a" * 5000
+    assert len(tried) < 10
 
 
 def test_fragments_of_details_are_joined_by_kind_and_index() -> None:

@@ -161,6 +161,14 @@ def test_strict_is_sent_only_when_asked_and_understood() -> None:
     assert kinds(off) == ["coerced"]
 
 
+def test_a_strict_schema_that_is_complete_stays_in_its_order() -> None:
+    properties = {"a": {"type": "string"}, "b": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["b", "a"], "additionalProperties": False}
+    conversion = made(tools=[function("f", parameters=schema, strict=True)])
+    assert conversion.payload["tools"][0]["function"]["parameters"] == schema
+    assert conversion.changes == ()
+
+
 def test_a_portable_schema_has_single_types_and_loses_what_is_rejected() -> None:
     properties = {"a": {"type": ["string", "null"], "pattern": "x"}}
     tool = function("f", parameters={"type": "object", "properties": properties})
