@@ -7,6 +7,7 @@ Read: strictly. What is no JSON is never repaired by guessing.
 from __future__ import annotations
 
 import json
+from json import encoder
 from typing import Any, NoReturn
 
 import msgspec
@@ -18,10 +19,13 @@ def dumps(value: Any) -> str:
     """Writes plain data as JSON text.
 
     Raises:
-        ValueError: If the value holds NaN or an infinity.
+        ValueError: If the value holds NaN or an infinity, or holds itself.
         TypeError: If the value is no plain data.
     """
-    return _ENCODER.encode(value)
+    try:
+        return "".join(_write(value, 0))
+    except RecursionError:
+        raise ValueError("the value holds itself, or is nested too deeply") from None
 
 
 def loads(text: str | bytes) -> Any:
@@ -54,4 +58,16 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+def _refuse_value(value: Any) -> NoReturn:
+    raise TypeError(f"a {type(value).__name__} is no plain data")
+
+
+def _writer() -> Any:
+    """What `json.dumps(value, ensure_ascii=False, allow_nan=False)` makes anew for every text; made once it is twice as fast."""
+    made = getattr(encoder, "c_make_encoder", None)
+    if made is None:  # not CPython
+        return json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_refuse_value).iterencode
+    return made(None, _refuse_value, encoder.encode_basestring, None, ": ", ", ", False, False, False)
+
+
+_write = _writer()

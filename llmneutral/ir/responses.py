@@ -5,7 +5,7 @@ What a provider does not report is None: never a made-up 0, "" or "stop".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -92,6 +92,42 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
         }
 
 
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """A request of a call that failed and was followed by another one.
+
+    Attributes:
+        error: What it failed with.
+        wait: Seconds that were waited after it.
+        usage: Tokens it used up all the same, where the provider told.
+        request_id: What the provider called it.
+    """
+
+    error: ErrorInfo
+    wait: float = 0.0
+    usage: Usage = Usage()
+    request_id: str | None = None
+
+
+class ResponseMetadata(msgspec.Struct, frozen=True):
+    """How a call went, as the driver saw it.
+
+    Attributes:
+        attempts: Requests that were sent.
+        first_delta: Seconds from the beginning of the call to the first piece of content; None without a stream.
+        total: Seconds from the beginning of the call to its end; None while it goes on.
+        request_id: What the provider's support asks for.
+        rate_limits: The provider's headers about limits, names in lower case.
+        retries: The attempts before the last one.
+    """
+
+    attempts: int = 0
+    first_delta: float | None = None
+    total: float | None = None
+    request_id: str | None = None
+    rate_limits: Mapping[str, str] = msgspec.field(default_factory=dict)
+    retries: tuple[FailedAttempt, ...] = ()
+
+
 class NormalizedResponse(msgspec.Struct, frozen=True):
     """One answer of a provider, whole or put together from its stream.
 
@@ -108,6 +144,7 @@ class NormalizedResponse(msgspec.Struct, frozen=True):
         parsed: The validated value where an output schema was asked for.
         notes: Remarks of the reader, for the curious.
         details: The provider's own further words (stop details, metadata).
+        metadata: How the call went: attempts, times, request id; None where no driver made the call.
     """
 
     message: Message
@@ -122,6 +159,7 @@ class NormalizedResponse(msgspec.Struct, frozen=True):
     parsed: Any = None
     notes: tuple[str, ...] = ()
     details: Any = None
+    metadata: ResponseMetadata | None = None
 
     @property
     def text(self) -> str:

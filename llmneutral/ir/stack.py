@@ -107,7 +107,7 @@ class PromptStack:
         return wire.to_openai(self.messages)
 
     @classmethod
-    def from_openai(cls, messages: Iterable[JSONObject]) -> PromptStack:
+    def from_openai(cls, messages: Iterable[Any]) -> PromptStack:
         """Reads messages in OpenAI's format.
 
         Raises:

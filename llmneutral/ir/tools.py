@@ -8,7 +8,7 @@ methods and OpenAI-format dicts all become definitions by `definitions`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -128,6 +128,10 @@ class Tool:
         return [_of_activity(self.name, path, method) for path, method in self.activities().items()]
 
 
+@overload
+def activity(function: F) -> F: ...
+@overload
+def activity(*, description: str | None = None, schema: Any = None) -> Callable[[F], F]: ...
 def activity(function: F | None = None, *, description: str | None = None, schema: Any = None) -> Any:
     """Marks a method of a `Tool` as callable by a model.
 

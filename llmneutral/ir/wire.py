@@ -7,6 +7,7 @@ contract lists them. Keys we do not know are left behind.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ import msgspec
 from llmneutral.errors import ConversionError
 from llmneutral.ir import contents as c
 from llmneutral.ir.artifacts import address
-from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
+from llmneutral.ir.jsontext import JSONObject, dumps, loads, parse_object
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import definitions, native_name
 
@@ -382,7 +383,10 @@ def stack_to_json(messages: list[Message], tools: Iterable[Any], output_schema: 
         "output_schema": None if output_schema is None else to_json_schema(output_schema),
         "settings": settings,
     }
-    return msgspec.json.encode(data).decode()
+    try:
+        return msgspec.json.encode(data).decode()
+    except UnicodeEncodeError:  # an unpaired surrogate: only an escape can write it
+        return json.dumps(msgspec.to_builtins(data))
 
 
 def stack_from_json(text: str | bytes) -> dict[str, Any]:
@@ -392,9 +396,9 @@ def stack_from_json(text: str | bytes) -> dict[str, Any]:
         ConversionError: If it is no such text.
     """
     try:
-        data = msgspec.json.decode(text)
+        data = loads(text)
         messages = msgspec.convert(data["messages"], list[Message])
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ConversionError(f"this is no PromptStack in JSON: {error}", rule="from_json") from error
     return {
         "messages": messages,
