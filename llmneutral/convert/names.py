@@ -98,7 +98,8 @@ class NameRule(msgspec.Struct, frozen=True):
         """
         tools = _unique(job)
         names = ToolNames()
-        keys = [(tool.name, tool.path) for tool in tools if tool.native is None]
+        # What has parameters is a function, even if it was written in the form of one API.
+        keys = [(tool.name, tool.path) for tool in tools if tool.native is None or tool.parameters is not None]
         taken = set(job.facts.reserved_tool_names)
         self._settle(keys, names, taken, job)
         seen = set(keys)
