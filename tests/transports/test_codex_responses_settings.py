@@ -64,6 +64,47 @@ def test_two_servers_of_one_kind_are_two_tools() -> None:
     assert payload(tools=servers)["tools"] == servers
 
 
+def test_tools_of_another_api_are_dropped_where_openai_answers() -> None:
+    foreign = {"type": "web_search_20250305", "name": "web_search"}
+    made = convert(tools=[F, foreign])
+    assert [tool["type"] for tool in made.payload["tools"]] == ["function"]
+    assert [(change.step, change.kind) for change in made.changes] == [("own_tools", "dropped")]
+    elsewhere = convert(model="grok-4.3", base_url="https://api.x.ai/v1", tools=[{"type": "x_search"}])
+    assert elsewhere.payload["tools"] == [{"type": "x_search"}]
+
+
+def test_a_function_in_the_form_of_another_api_is_a_function() -> None:
+    native = {"name": "a.b", "input_schema": SCHEMA, "eager_input_streaming": True}
+    made = convert(tools=[ln.ToolDefinition("a.b", parameters=SCHEMA, native=native)])
+    assert made.payload["tools"] == [{"type": "function", "name": "a_b", "parameters": SCHEMA, "strict": False}]
+    assert [change.kind for change in made.changes] == ["renamed", "rewritten"]
+
+
+def test_a_custom_tool_in_the_form_of_chat_is_flat_here() -> None:
+    grammar = {"syntax": "regex", "definition": "a+"}
+    nested = {"name": "note", "description": "d", "format": {"type": "grammar", "grammar": grammar}}
+    made = convert(tools=[{"type": "custom", "custom": nested}])
+    flat = {"type": "custom", "name": "note", "description": "d", "format": {"type": "grammar", **grammar}}
+    assert made.payload["tools"] == [flat]
+    plain = convert(tools=[{"type": "custom", "custom": {"name": "note", "format": {"type": "text"}}}])
+    assert plain.payload["tools"] == [{"type": "custom", "name": "note", "format": {"type": "text"}}]
+
+
+def test_keys_of_a_function_that_nobody_knows_here_are_dropped() -> None:
+    made = convert(tools=[{**F, "cache_control": {"type": "ephemeral"}}])
+    assert "cache_control" not in made.payload["tools"][0]
+    assert told(made) == [("dropped", "the tool 'f'")]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"service_tier": "on_demand"}, {"response_format": {"type": "grammar"}}], ids=["tier", "format"]
+)
+def test_values_that_openai_does_not_know_are_dropped_there(settings: Any) -> None:
+    made = convert(**settings)
+    assert told(made) == [("dropped", *settings)]
+    assert convert(base_url="http://localhost:8000/v1", **settings).changes == ()
+
+
 def test_names_are_made_fit_and_found_again() -> None:
     made = convert(tools=[{"type": "function", "function": {"name": "a.b"}}], tool_choice="a.b")
     assert made.payload["tools"][0]["name"] == "a_b"

@@ -17,7 +17,7 @@ from llmneutral.transports.codex_responses.frame import frame
 from llmneutral.transports.codex_responses.passes import PASSES
 from llmneutral.transports.codex_responses.read import FINISH, read, settle, usage
 from llmneutral.transports.codex_responses.request import read_request
-from llmneutral.transports.codex_responses.settings import PARAMS, tool
+from llmneutral.transports.codex_responses.settings import PARAMS, own_tools, tool
 from llmneutral.transports.codex_responses.stream import chunk
 from llmneutral.transports.codex_responses.write import API, BLOCKS
 
@@ -30,7 +30,7 @@ def endpoint(target: Target) -> tuple[str, str]:
 RESPONSES = Transport(
     api_mode=API,
     doc="https://developers.openai.com/api/docs/guides/migrate-to-responses",
-    passes=(*PASSES, limit_cache_marks),
+    passes=(*PASSES, own_tools, limit_cache_marks),
     blocks=BLOCKS,
     tool=tool,
     params=PARAMS,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral.convert.job import Job
+from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import digest
 from llmneutral.convert.params import Param, chosen_tool, nearest_effort, put
 from llmneutral.convert.schema import strict_compile
@@ -55,10 +55,19 @@ ROUTES = {
 }
 """By the id of `profiles.find_endpoint`."""
 
+OFFICIAL = ("openai", "azure", "codex")
+"""Endpoints that are OpenAI's own: what the types of its SDK do not have, they refuse."""
+
+
+def endpoint_of(job: Job) -> str | None:
+    """Returns the id of the target's endpoint: OpenAI's where neither provider nor address is given."""
+    target = job.target
+    return find_endpoint(target.provider, target.base_url) if target.provider or target.base_url else "openai"
+
 
 def route(job: Job) -> Route:
     """Returns what the target's endpoint wants."""
-    return ROUTES.get(find_endpoint(job.target.provider, job.target.base_url) or "", ANY)
+    return ROUTES.get(endpoint_of(job) or "", ANY)
 
 
 def _dropped(name: str, job: Job) -> bool:
@@ -69,6 +78,37 @@ def _dropped(name: str, job: Job) -> bool:
 
 
 # --- tools --------------------------------------------------------------------------------------
+
+
+def _own_tools(messages: Messages, job: Job) -> Messages:
+    """A provider's own tool of another API is none of this; functions and custom tools have a form here."""
+    if any([tool.native is not None for tool in job.tools]):
+        job.tools = tuple([own for tool in job.tools if (own := _own(tool, job)) is not None])
+    return messages
+
+
+def _own(tool: ToolDefinition, job: Job) -> ToolDefinition | None:
+    native = tool.native
+    if native is None:
+        return tool
+    if tool.parameters is not None:
+        job.note("rewritten", f"the tool {tool.native_name!r}: keys that only another API knows are left out")
+        return msgspec.structs.replace(tool, native=None)
+    custom = native.get("custom")
+    if native.get("type") == "custom" and isinstance(custom, dict):
+        return msgspec.structs.replace(tool, native={"type": "custom", **custom, **_grammar(custom)})
+    kind = native.get("type")
+    if isinstance(kind, str) and (kind in OWN_TOOLS or endpoint_of(job) not in OFFICIAL):
+        return tool
+    job.note("dropped", f"the tool {tool.name!r} is another API's own ({kind})")
+    return None
+
+
+def _grammar(custom: JSONObject) -> JSONObject:
+    """The format of a custom tool: flat here, nested in Chat Completions."""
+    form = custom.get("format")
+    nested = form.get("grammar") if isinstance(form, dict) else None
+    return {"format": {"type": "grammar", **nested}} if isinstance(nested, dict) else {}
 
 
 def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
@@ -83,7 +123,16 @@ def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
     if definition.description:
         node["description"] = definition.description
     node |= {"parameters": schema.schema, "strict": bool(schema.strict)}
-    return node if definition.extra is None else {**node, **definition.extra}
+    return node if definition.extra is None else node | _extra(definition.extra, native, job)
+
+
+def _extra(extra: JSONObject, native: str, job: Job) -> JSONObject:
+    """Further keys of a function that this API knows, and "description" where an empty one was written."""
+    known = {key: value for key, value in extra.items() if key in OWN_KEYS or endpoint_of(job) not in OFFICIAL}
+    if len(known) < len(extra):
+        gone = ", ".join([key for key in extra if key not in known])
+        job.note("dropped", f"the tool {native!r}: this API knows no {gone}")
+    return known
 
 
 def write_tools(job: Job, payload: JSONObject) -> None:
@@ -173,6 +222,9 @@ def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
     if value.get("type") == "json_schema" and isinstance(given, dict):
         value = {"type": "json_schema", **given}
         value.setdefault("name", job.target.schema_name)
+    if value.get("type") not in FORMATS and endpoint_of(job) in OFFICIAL:
+        job.note("dropped", f"response_format: the type {value.get('type')!r} is unknown here")
+        return
     put(payload, "text.format", value)
 
 
@@ -208,8 +260,12 @@ def store(value: bool, job: Job, payload: JSONObject) -> None:
 
 def service_tier(value: str, job: Job, payload: JSONObject) -> None:
     """The service tier, where the endpoint has such."""
-    if not _dropped("service_tier", job):
-        payload["service_tier"] = value
+    if _dropped("service_tier", job):
+        return
+    if value not in TIERS and endpoint_of(job) in OFFICIAL:
+        job.note("dropped", f"service_tier: {value!r} is none here; known: {', '.join(TIERS)}")
+        return
+    payload["service_tier"] = value
 
 
 def cache_key(value: str, job: Job, payload: JSONObject) -> None:
@@ -223,6 +279,21 @@ def cache_key(value: str, job: Job, payload: JSONObject) -> None:
     job.headers.update(dict.fromkeys(route(job).cache_headers, value))
 
 
+OWN_TOOLS = frozenset(
+    "apply_patch code_interpreter computer computer_use_preview custom file_search function image_generation"
+    " local_shell mcp namespace programmatic_tool_calling shell tool_search web_search web_search_2025_08_26"
+    " web_search_preview web_search_preview_2025_03_11".split()
+)
+"""Types of tools. Source: openai 3, ToolParam."""
+
+OWN_KEYS = frozenset({"allowed_callers", "async", "defer_loading", "description", "output_schema"})
+"""Further keys of a function. Source: openai 3, FunctionToolParam."""
+
+FORMATS = ("json_schema", "json_object", "text")
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+"""Source: openai 3, ServiceTier."""
+
+own_tools = Pass("own_tools", _own_tools)
 PARAMS: dict[str, Param] = {
     "tool_choice": Param(),  # both by `write_tools`
     "parallel_tool_calls": Param(write=parallel),
