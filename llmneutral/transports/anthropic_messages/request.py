@@ -375,7 +375,9 @@ def frame(messages: Messages, job: Job) -> JSONObject:
     if model != job.target.model:
         job.note("renamed", f"model: {job.target.model!r} goes by {model!r} here")
     payload["max_tokens"] = max_tokens(job)
+    job.note.step = "reasoning"
     thinking = plan_thinking(messages, payload["max_tokens"], job)
+    job.note.step = "frame"
     start = leading_system(messages)
     if start:
         _system(messages[:start], job, payload)
