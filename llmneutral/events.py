@@ -79,7 +79,7 @@ class ConversionChangedEvent(BaseEvent, frozen=True, kw_only=True):
 class RetryScheduledEvent(BaseEvent, frozen=True, kw_only=True):
     """An attempt failed and will be repeated after `wait` seconds."""
 
-    error: Exception
+    error: ErrorInfo
     wait: float
     next_attempt: int
 

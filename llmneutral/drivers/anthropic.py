@@ -29,12 +29,10 @@ class AnthropicPromptDriver(HttpPromptDriver):
 
     def client_base_url(self) -> str | None:
         """The client appends `/v1/messages` itself, so a trailing `/v1` goes."""
-        return None if self.base_url is None else self.base_url.rstrip("/").removesuffix("/v1")
+        address = super().client_base_url()
+        return None if address is None else address.rstrip("/").removesuffix("/v1")
 
-    def client_headers(self) -> dict[str, str]:
-        """The SDK sends the key as a bearer token; many imitators read only `X-Api-Key`."""
-        headers = super().client_headers()
-        key = self.key()
-        if self.base_url is None or key is None or read_address(self.base_url).host == OFFICIAL:
-            return headers
-        return {"X-Api-Key": key, **headers}
+    def auth_header(self) -> str:
+        """The SDK sends a bearer token, which is all Anthropic wants; many imitators read only `X-Api-Key`."""
+        host = read_address(self.client_base_url()).host
+        return "bearer" if host in ("", OFFICIAL) else super().auth_header()

@@ -1,24 +1,27 @@
 """One call, told once: the same script runs in a sync and in an async driver.
 
-`exchange` performs no I/O. It yields what it wants done (`Send`, `Open`, `NEXT`, `Sleep`) and deltas, and
-is sent the answers; an exception that the outside met is sent as an answer too. Retry, events,
-normalising and interrupts live here and are tested with scripted answers. The two loops in `runners`
-are the only places that wait.
+`exchange` performs no I/O. It yields what it wants done and is sent the answer; an exception that the outside met is
+sent as an answer too, as a `Failure`. Retry, events, normalising and interrupts live here and are tested with scripted
+answers. The two loops in `runners` are the only places that wait.
+
+What is yielded: `Send`, `Open`, `Fetch` and `Sleep`; a plain list of deltas, which means "give these to the caller,
+then read the next chunk"; and `Give`, which reads nothing more.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
 import tenacity
 
-from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
-from llmneutral.errors import LLMNeutralError, StreamInterruptedError, provider_error
+from llmneutral.drivers.call import Body, Call
+from llmneutral.drivers.counting import TokenCount, read_count
+from llmneutral.drivers.hints import refuses_reasoning
+from llmneutral.errors import LLMNeutralError, NotFoundError, ProviderError, StreamInterruptedError
 from llmneutral.events import (
     ActionChunkEvent,
     AudioChunkEvent,
@@ -34,25 +37,36 @@ from llmneutral.events import (
     ThinkingChunkEvent,
 )
 from llmneutral.ir.deltas import CONTENT_KINDS, DeltaMessage
-from llmneutral.ir.responses import ErrorInfo, NormalizedResponse
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Send the request; the answer is the body, or an exception."""
+    """Send the request; the answer is the body, or a Failure."""
 
     conversion: Conversion | None
 
 
 class Open(msgspec.Struct, frozen=True):
-    """Open the stream; the answer is the stream, or an exception."""
+    """Open the stream; the answer is the stream, or a Failure."""
 
     conversion: Conversion | None
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    """Fetch some addresses; the answer is a map of (bytes, media type), or a Failure."""
+
+    urls: list[str]
 
 
 class Sleep(msgspec.Struct, frozen=True):
     """Wait; the answer means nothing."""
 
     seconds: float
+
+
+class Give(msgspec.Struct, frozen=True):
+    """Give deltas to the caller, and read nothing more; the answer means nothing."""
+
+    deltas: list[DeltaMessage]
 
 
 class Sign:
@@ -65,8 +79,7 @@ class Sign:
         return self.name
 
 
-NEXT = Sign("NEXT")  # read one chunk; the answer is the chunk, END, or a Failure
-END = Sign("END")
+END = Sign("END")  # the answer to a list of deltas where no chunk is left
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -76,69 +89,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 Flow = Generator[Any, Any, None]
+Attempt = Callable[[Call], Flow]
 
 
-class Call:
-    """One call in progress; also what it has come to so far.
-
-    Attributes:
-        conversion: The request; every attempt sends the same. None: the driver makes its own.
-        io: What sends and opens: the driver, as a rule.
-        stream: Whether the answer is streamed.
-        retrying: Tenacity's policy.
-        publisher: Where events go.
-        normalizer: Makes the normaliser of one attempt.
-        clock: Seconds, monotonic.
-        current: The normaliser of the last attempt.
-        attempts: Requests sent so far.
-        record: Raw chunks with their times and deltas, or None.
-        request_id: What the provider called the request, once it is known.
-    """
-
-    def __init__(
-        self,
-        conversion: Conversion | None,
-        *,
-        io: Any,
-        stream: bool,
-        retrying: tenacity.Retrying,
-        publisher: Publisher,
-        normalizer: Callable[[], StreamNormalizer],
-        clock: Callable[[], float] = time.monotonic,
-        record: bool = False,
-        context: dict[str, Any] | None = None,
-    ) -> None:
-        self.conversion = conversion
-        self.io = io
-        self.stream = stream
-        self.retrying = retrying
-        self.publisher = publisher
-        self.normalizer = normalizer
-        self.clock = clock
-        self.current = normalizer()
-        self.attempts = 0
-        self.record: list[tuple[float, Any, list[DeltaMessage]]] | None = [] if record else None
-        self.request_id: str | None = None
-        self.context = context or {}
-        self.began = clock()
-        self.first_delta: float | None = None
-        self.total: float | None = None
-
-    @property
-    def response(self) -> NormalizedResponse:
-        """The answer as far as it has come."""
-        return self.current.response
-
-    def described(self, error: Exception) -> Exception:
-        """Completes an error by what the call knows of itself."""
-        if isinstance(error, LLMNeutralError):
-            for name, value in self.context.items():
-                if getattr(error, name, None) is None:
-                    setattr(error, name, value)
-            error.attempts = self.attempts
-            if error.partial is None and self.current.reader.slots:
-                error.partial = self.response
-        return error
+# --- a call -------------------------------------------------------------------------------------
 
 
 def exchange(call: Call) -> Flow:
@@ -147,192 +101,289 @@ def exchange(call: Call) -> Flow:
     Raises:
         LLMNeutralError: What the last attempt failed with.
     """
-    tell = call.publisher
-    tell.publish(StartPromptEvent, conversion=call.conversion, stream=call.stream)
-    if call.conversion is not None and tell.wants(ConversionChangedEvent):
-        for change in call.conversion.changes:
-            tell.publish(ConversionChangedEvent, change=change)
-    call.began = call.clock()
+    call.begin()
     try:
-        yield from _attempts(call)
-    except GeneratorExit:
-        call.current.close(interrupted=True)
-        tell.publish(InterruptedEvent, partial=call.response)
-        raise
+        if call.fetch is not None:
+            yield from _fetched(call)
+        _announce(call)
+        yield from _attempts(call, _streamed if call.stream else _whole)
+        call.check_reason()
     except Exception as error:
-        tell.publish(ErrorOccurredEvent, error=info_of(call.described(error)), partial=getattr(error, "partial", None))
+        yield from _broken(call, error)
+        if call.options.on_error == "raise" or not isinstance(error, ProviderError):
+            raise
+    except BaseException:  # the caller left, or a listener was interrupted
+        call.current.close(interrupted=not call.current.reader.terminated)
+        _stopped(call)
         raise
-    call.total = call.clock() - call.began
-    tell.publish(FinishPromptEvent, response=call.response, latency=call.total, request_id=call.request_id)
 
 
-def _attempts(call: Call) -> Flow:
-    """Asks tenacity what to do until an attempt succeeds or there is nothing left to try."""
-    state = tenacity.RetryCallState(call.retrying, None, (), {})
-    attempt = _stream if call.stream else _send
-    while True:
-        todo = call.retrying.iter(state)
-        if isinstance(todo, tenacity.DoAttempt):
-            call.attempts = call.publisher.attempt = state.attempt_number
-            try:
-                yield from attempt(call)
-            except _CommittedError as committed:  # content was given: nothing is sent a second time
-                raise committed.error from None
-            except Exception:  # noqa: BLE001  # tenacity judges it
-                state.set_exception(sys.exc_info())  # type: ignore[arg-type]
-            else:
-                return
-        elif isinstance(todo, tenacity.DoSleep):
-            seconds = float(todo)
-            error = state.outcome.exception() if state.outcome is not None else None
-            call.publisher.publish(
-                RetryScheduledEvent, error=error, wait=seconds, next_attempt=state.attempt_number + 1
-            )
-            yield Sleep(seconds)
-            state.prepare_for_next_attempt()
-        else:
-            return
+def counted(call: Call, estimate: Callable[[], TokenCount]) -> Flow:
+    """Runs a call that counts tokens and leaves the count in `call.answer`; a call without a request is estimated.
+
+    Raises:
+        LLMNeutralError: What the last attempt failed with.
+    """
+    if call.conversion is None:
+        call.answer = estimate()
+        return
+    call.begin()
+    try:
+        yield from _attempts(call, _asked)
+        call.answer = read_count(call.answer)
+    except NotFoundError:  # a relay that cannot count
+        call.answer = estimate()
+    except Exception as error:
+        call.described(error)
+        raise
 
 
-def _send(call: Call) -> Flow:
-    """One request with a whole answer."""
-    call.current = call.normalizer()
-    answer = yield Send(call.conversion)
+def _announce(call: Call) -> None:
+    tell, conversion = call.publisher, call.conversion
+    if tell.wants(StartPromptEvent):
+        shown = conversion
+        if conversion is not None and (redact := call.options.redact) is not None:
+            shown = msgspec.structs.replace(conversion, payload=redact(conversion.payload))
+        tell.publish(StartPromptEvent, conversion=shown, stream=call.stream)
+    if conversion is not None and tell.wants(ConversionChangedEvent):
+        for change in conversion.changes:
+            tell.publish(ConversionChangedEvent, change=change)
+
+
+def _fetched(call: Call) -> Flow:
+    """Fetches what the conversion needs, and converts."""
+    assert call.fetch is not None
+    urls, convert = call.fetch
+    answer = yield Fetch(urls)
     if isinstance(answer, Failure):
         raise answer.error
-    call.current.whole(answer)
-    call.current.close()
-    call.request_id = getattr(answer, "request_id", None)
-    error = call.response.error
-    if error is not None and error.retryable and call.attempts < _most(call):
-        raise error_of(error, call)
+    call.conversion = convert(answer)
+    call.stream = call.stream or call.conversion.target.facts.thinking_requires_stream
+
+
+def _stopped(call: Call) -> None:
+    if not call.over:
+        call.finish()
+        if call.publisher.wants(InterruptedEvent):
+            call.publisher.publish(InterruptedEvent, partial=call.response)
+
+
+def _broken(call: Call, error: Exception) -> Flow:
+    """The call failed for good: what came is given, the stream is ended, and the failure is told."""
+    call.described(error)
+    if call.over:  # it ended well, and what ended it is raised all the same (`raise_on`, a hook)
+        return
+    interrupted = isinstance(error, StreamInterruptedError) and call.options.on_error == "raise"
+    if not interrupted:
+        call.current.fail(call.info(error))
+    held, call.held = call.held, []
+    end = call.current.close(interrupted=interrupted)
+    call.finish()
+    partial = call.keep_partial(error)
+    call.publisher.publish(ErrorOccurredEvent, error=call.info(error), partial=partial)
+    if call.stream:
+        yield Give(held + end)
+
+
+# --- attempts -----------------------------------------------------------------------------------
+
+
+def _attempts(call: Call, attempt: Attempt) -> Flow:
+    """Asks tenacity what to do until an attempt succeeds or there is nothing left to try."""
+    state = tenacity.RetryCallState(call.retrying, None, (), {})
+    try:
+        while True:
+            todo = _decided(call.retrying, state)
+            if isinstance(todo, tenacity.DoSleep):
+                yield from _waited(call, state, float(todo))
+                continue
+            try:
+                yield from _attempt(call, attempt, state)
+            except Exception:
+                if call.committed or call.over:
+                    raise
+                state.set_exception(sys.exc_info())  # type: ignore[arg-type]  # inside `except` there is one
+            else:
+                return
+    finally:
+        state.outcome = None  # an exception that holds the frame that holds it would live until the next collection
+
+
+def _decided(retrying: tenacity.Retrying, state: tenacity.RetryCallState) -> Any:
+    """Tenacity's decision; its statistics are kept per thread, and a stream may be read from several."""
+    retrying.statistics.setdefault("idle_for", 0.0)
+    retrying.statistics.setdefault("attempt_number", 1)
+    return retrying.iter(state)
+
+
+def _waited(call: Call, state: tenacity.RetryCallState, seconds: float) -> Flow:
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    assert isinstance(error, Exception)
+    if call.options.timeout is not None and call.rest() <= seconds:
+        raise error
+    info = call.failed(error, seconds)
+    call.publisher.publish(RetryScheduledEvent, error=info, wait=seconds, next_attempt=state.attempt_number + 1)
+    yield Sleep(seconds)
+    state.prepare_for_next_attempt()
+
+
+def _attempt(call: Call, attempt: Attempt, state: tenacity.RetryCallState) -> Flow:
+    """One attempt; a second one at once where the provider refuses the reasoning and it may be left out."""
+    call.attempt(state.attempt_number)
+    try:
+        yield from attempt(call)
+    except ProviderError as error:
+        recover, call.recover = call.recover, None
+        final = call.committed or state.attempt_number >= _most(call)
+        if recover is None or final or not refuses_reasoning(error):
+            raise
+        info = call.failed(error, 0.0)
+        state.attempt_number += 1
+        call.publisher.publish(RetryScheduledEvent, error=info, wait=0.0, next_attempt=state.attempt_number)
+        call.conversion = recover()
+        call.attempt(state.attempt_number)
+        yield from attempt(call)
 
 
 def _most(call: Call) -> int:
-    return getattr(call.retrying.stop, "attempts", 1)
+    return getattr(call.retrying.stop, "attempts", call.options.max_attempts)
 
 
-class _CommittedError(Exception):
-    """A stream failed after content was given."""
+def _asked(call: Call) -> Flow:
+    answer = yield Send(call.conversion)
+    if isinstance(answer, Failure):
+        raise answer.error
+    call.heard(answer)
+    call.answer = answer
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
+
+def _whole(call: Call) -> Flow:
+    """One request with a whole answer."""
+    answer = yield Send(call.conversion)
+    if isinstance(answer, Failure):
+        raise answer.error
+    call.heard(answer)
+    call.current.whole(answer)
+    _check_inside(call)
+    call.current.close()
+    _done(call)
 
 
-def _stream(call: Call) -> Flow:
+def _check_inside(call: Call) -> None:
+    """Raises where the answer holds an error."""
+    if call.current.reader.error_info is not None:
+        call.cleaned([])
+        raise call.error_of(call.current.reader.error_info)
+
+
+def _done(call: Call) -> None:
+    """The call ended well."""
+    call.finish()
+    if call.publisher.wants(FinishPromptEvent):
+        call.publisher.publish(
+            FinishPromptEvent,
+            response=call.response,
+            latency=call.metadata.total,
+            request_id=call.metadata.request_id,
+        )
+    if call.after is not None:
+        call.after(call.response)
+
+
+def _streamed(call: Call) -> Flow:
     """One request with a streamed answer: held back until content comes, then passed on as it comes."""
-    normalizer = call.current = call.normalizer()
     answer = yield Open(call.conversion)
     if isinstance(answer, Failure):
         raise answer.error
-    call.request_id = getattr(answer, "request_id", None)
-    held: list[DeltaMessage] = []
-    failure: Exception | None = None
-    committed = False
-    while not committed:
-        chunk = yield NEXT
+    call.heard(answer)
+    while True:
+        chunk = yield []
         if chunk is END or chunk.__class__ is Failure:
             break
-        deltas = _fed(call, normalizer, chunk)
-        held += deltas
-        committed = any([delta.kind in CONTENT_KINDS for delta in deltas])
-    if committed:
-        call.first_delta = call.clock() - call.began
-        call.publisher.publish(FirstDeltaEvent, latency=call.first_delta)
-        yield from _shown(call, held)
-        chunk = yield from _rest(call, normalizer)
-    failure = _failure_of(chunk, normalizer, call)
-    if failure is not None and not committed and getattr(failure, "retryable", False) and call.attempts < _most(call):
-        normalizer.close()
+        deltas = _fed(call, chunk)
+        call.held += deltas
+        if any([delta.kind in CONTENT_KINDS for delta in deltas]):
+            latency = call.commit()
+            call.publisher.publish(FirstDeltaEvent, latency=latency)
+            chunk = yield from _rest(call)
+            break
+    if (failure := _failure_of(chunk, call)) is not None:
         raise failure
-    if not committed:
-        yield from _shown(call, held)
-    yield from normalizer.close()
-    if failure is not None:
-        raise _CommittedError(call.described(failure))
+    held, call.held = call.held, []
+    end = call.current.close()
+    _done(call)
+    yield Give(_told(call, held) + end)
 
 
-def _rest(call: Call, normalizer: StreamNormalizer) -> Generator[Any, Any, Any]:
+def _rest(call: Call) -> Generator[Any, Any, Any]:
     """The hot loop: chunks in, deltas out, until the stream ends or fails; returns what ended it."""
-    feed = normalizer.feed
-    plain = call.record is None and not _wants_chunks(call.publisher)
+    deltas, call.held = _told(call, call.held), []
+    if call.record is not None or call.options.timeout is not None or _wants_chunks(call.publisher):
+        return (yield from _rest_told(call, deltas))
+    feed, reader = call.current.feed, call.current.reader
     while True:
-        chunk = yield NEXT
+        chunk = yield deltas
         if chunk is END or chunk.__class__ is Failure:
             return chunk
-        if plain:
-            yield from feed(chunk)
-        else:
-            yield from _shown(call, _fed(call, normalizer, chunk))
+        deltas = feed(chunk)
+        if reader.error_info is not None:
+            deltas = call.cleaned(deltas)
 
 
-def _fed(call: Call, normalizer: StreamNormalizer, chunk: Any) -> list[DeltaMessage]:
-    deltas = normalizer.feed(chunk)
+def _rest_told(call: Call, deltas: list[DeltaMessage]) -> Generator[Any, Any, Any]:
+    """The same loop where somebody listens, records, or the time is short."""
+    while True:
+        chunk = yield deltas
+        if chunk is END or chunk.__class__ is Failure:
+            return chunk
+        deltas = _told(call, _fed(call, chunk))
+
+
+def _fed(call: Call, chunk: Any) -> list[DeltaMessage]:
+    call.check_time()
+    normalizer = call.current
+    # A server that cannot stream answers with the whole at once.
+    deltas = normalizer.whole(chunk) if chunk.__class__ is Body else normalizer.feed(chunk)
+    if normalizer.reader.error_info is not None:
+        deltas = call.cleaned(deltas)
     if call.record is not None:
         call.record.append((call.clock() - call.began, chunk, deltas))
     return deltas
 
 
-def _shown(call: Call, deltas: list[DeltaMessage]) -> Flow:
-    """Yields deltas, and publishes the chunk events of those somebody listens to."""
-    talk = _wants_chunks(call.publisher)
-    for delta in deltas:
-        if talk:
-            publish_chunk(delta, call.publisher)
-        yield delta
-
-
-def _failure_of(ended_by: Any, normalizer: StreamNormalizer, call: Call) -> Exception | None:
+def _failure_of(ended_by: Any, call: Call) -> Exception | None:
     """Says with what error a stream ended, or None."""
-    reader = normalizer.reader
-    if isinstance(ended_by, Failure):
-        if reader.terminated:
-            return None  # the answer was whole before the connection went
-        error = ended_by.error
-        normalizer.fail(info_of(error))
-        if isinstance(error, LLMNeutralError) and reader.slots and error.type == "connection_error":
-            lost = StreamInterruptedError("the connection was lost in the middle of the answer", retryable=True)
-            lost.__cause__ = error
-            normalizer.reader.error_info = None
-            return lost
-        return error
+    reader = call.current.reader
     if reader.error_info is not None:
-        return error_of(reader.error_info, call)
-    if reader.terminated or reader.finished:
+        return call.error_of(reader.error_info)
+    whole = reader.terminated or (reader.finished and not reader.incomplete)
+    if not isinstance(ended_by, Failure):
+        return None if whole else call.interrupted("the stream ended without its terminator")
+    error = ended_by.error
+    if not whole:
+        return _interruption(error, call) or error
+    if not reader.terminated:
+        call.current.reader.note("the connection was lost after the answer's end; its token counts may be missing")
+    return None
+
+
+def _interruption(error: Exception, call: Call) -> Exception | None:
+    """The loss of a connection after something had come is the interruption of a stream."""
+    if not isinstance(error, LLMNeutralError) or error.type != "connection_error" or not call.current.reader.slots:
         return None
-    return StreamInterruptedError("the stream ended without its terminator", retryable=True)
+    return call.interrupted(f"the connection was lost in the middle of the answer: {error.message}", error.raw_type)
 
 
-def error_of(info: ErrorInfo, call: Call) -> LLMNeutralError:
-    """Returns the exception for an error that stood inside an answer."""
-    return provider_error(
-        info.type,
-        message=info.message,
-        raw_type=info.raw_type,
-        status=info.status,
-        code=info.code,
-        retryable=info.retryable,
-        **call.context,
-    )
+# --- events of chunks ---------------------------------------------------------------------------
 
 
-def info_of(error: Exception) -> ErrorInfo:
-    """Returns an exception as a value."""
-    if isinstance(error, LLMNeutralError):
-        return ErrorInfo(
-            error.type or "server_error",
-            error.raw_type,
-            error.message,
-            error.status,
-            error.retryable,
-            _text(error.code),
-        )
-    return ErrorInfo("server_error", type(error).__name__, str(error))
-
-
-def _text(code: Any) -> str | None:
-    return None if code is None else str(code)
+def _told(call: Call, deltas: list[DeltaMessage]) -> list[DeltaMessage]:
+    """Publishes the chunk events of deltas that somebody listens to, and returns the deltas."""
+    if _wants_chunks(call.publisher):
+        for delta in deltas:
+            publish_chunk(delta, call.publisher)
+    return deltas
 
 
 def _wants_chunks(publisher: Publisher) -> bool:

@@ -1,13 +1,12 @@
 """LocalPromptDriver: the embedded model behind three protocols, through the official SDKs.
 
 The model runs in a child process (`local_server`) on the loopback interface; it is small, made for trying
-the plumbing and not for judging answers.
+the plumbing and not for judging answers. What its server honours and what it ignores was tried live; where a request
+has to be written differently for it, the conversion says so.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
@@ -15,8 +14,12 @@ import msgspec
 from llmneutral.convert.report import Change
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.local_server import CLIENT_HEADERS, LocalServer, LocalSettings, shared_server
-from llmneutral.drivers.sdk_http import HttpPromptDriver
-from llmneutral.errors import ConfigurationError
+from llmneutral.drivers.local_template import json_grammar
+from llmneutral.drivers.local_weights import SMOLLM2
+from llmneutral.drivers.sdk_http import Headers, HttpPromptDriver
+from llmneutral.drivers.threads import in_thread
+from llmneutral.errors import ConfigurationError, ProviderError
+from llmneutral.ir.jsontext import JSONObject
 
 PROTOCOLS = ("chat_completions", "codex_responses", "anthropic_messages")
 FACTS: dict[str, Any] = {
@@ -26,11 +29,16 @@ FACTS: dict[str, Any] = {
     "vision": False,
     "audio_in": False,
     "documents": False,
-    "context_window": 4096,
     "prefill": False,
     "cache": "none",
 }
-"""What the server can and cannot do: tried live, see the notes of `local_template`."""
+"""What the server can and cannot do."""
+FACTS_OF: dict[str, dict[str, Any]] = {
+    "chat_completions": {"native_json_schema": True, "json_grammar": "llguidance"},
+    "codex_responses": {"native_json_schema": True, "json_grammar": "llguidance", "typed_input": True},
+    "anthropic_messages": {"native_json_schema": False, "json_grammar": None},
+}
+"""What it does on one protocol only: the field `grammar` is dropped in silence by its Messages endpoint."""
 
 
 class LocalPromptDriver(HttpPromptDriver):
@@ -40,6 +48,8 @@ class LocalPromptDriver(HttpPromptDriver):
         model: Name shown for the model; its own unless given.
         api_mode: chat_completions, codex_responses or anthropic_messages.
         server: Settings of the server (path of a GGUF, context …).
+        facts: Overrides of the model's profile.
+        **options: As for `BasePromptDriver`.
     """
 
     needs_key = False
@@ -53,69 +63,63 @@ class LocalPromptDriver(HttpPromptDriver):
         facts: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(model or "smollm2-135m-instruct", api_mode=api_mode, provider="local", facts=None, **options)
+        self.server_settings = server or LocalSettings()
+        super().__init__(
+            model or SMOLLM2.name, **{**options, "api_mode": api_mode, "provider": "local", "base_url": None}
+        )
         if self.api_mode not in PROTOCOLS:
             raise ConfigurationError(f"the embedded model speaks {', '.join(PROTOCOLS)}; not {self.api_mode}")
         speaks_openai = self.api_mode != "anthropic_messages"
         self.sdk = "openai" if speaks_openai else "anthropic"
         self.client_name = "OpenAI" if speaks_openai else "Anthropic"
         self.async_client_name = f"Async{self.client_name}"
-        own = {**FACTS, "native_json_schema": speaks_openai}
-        if speaks_openai:
-            own["json_grammar"] = "llguidance"
-        self.facts = {**own, **(facts or {})}
-        self._server_settings = server or LocalSettings()
-        self._server: LocalServer | None = None
+        window = {"context_window": self.server_settings.n_ctx}
+        self.facts = {**FACTS, **FACTS_OF[self.api_mode], **window, **(facts or {})}
+        self.profile({})  # an unknown fact is told at once
+
+    # --- the server -----------------------------------------------------------------------------
 
     def server(self) -> LocalServer:
-        """Returns the running server; starts it, or starts it again, if it is not."""
-        self._server = shared_server(self._server_settings)
-        return self._server
+        """Returns the running server; starts it, or starts it again, if it is not.
 
-    def client_options(self) -> dict[str, Any]:
-        """The server's address and key of this moment; it may have been started anew."""
-        server = self._server or self.server()
-        return {
-            "api_key": server.api_key,
-            "base_url": server.openai_base_url if self.sdk == "openai" else server.base_url,
-            "max_retries": 0,
-            "default_headers": dict(CLIENT_HEADERS),
-        }
+        Raises:
+            LLMNeutralError: If it cannot be started, with what to install or to change.
+        """
+        return shared_server(self.server_settings)
+
+    def access(self) -> tuple[str, str | None]:
+        """The server's key and address of this moment; it may have been started anew."""
+        server = self.server()
+        return server.api_key, server.openai_base_url if self.sdk == "openai" else server.base_url
+
+    async def ready_async_client(self) -> Any:
+        """Starts the server if it has to, without holding up the event loop."""
+        await in_thread(self.server)
+        return await super().ready_async_client()
+
+    def client_headers(self) -> Headers:
+        """Connections are not kept: the server drops them after a stream without saying so."""
+        return {**self._headers, **CLIENT_HEADERS}
 
     def http_client(self, module: Any, asynchronous: bool) -> Any:
         """A client that no proxy of the environment gets between."""
         kind = module.DefaultAsyncHttpxClient if asynchronous else module.DefaultHttpxClient
         return kind(trust_env=False)
 
-    def send(self, conversion: Conversion) -> Any:
-        """Starts the server if it has to, then sends."""
-        self.server()
-        return super().send(conversion)
-
-    def open(self, conversion: Conversion) -> Iterator[Any]:
-        """Starts the server if it has to, then opens the stream."""
-        self.server()
-        return super().open(conversion)
-
-    async def asend(self, conversion: Conversion) -> Any:
-        """The async twin of `send`."""
-        await asyncio.to_thread(self.server)
-        return await super().asend(conversion)
-
-    async def aopen(self, conversion: Conversion) -> AsyncIterator[Any]:
-        """The async twin of `open`."""
-        await asyncio.to_thread(self.server)
-        return await super().aopen(conversion)
+    # --- requests -------------------------------------------------------------------------------
 
     def convert(self, source: Any, **overrides: Any) -> Conversion:
-        """As every driver's; a required call is made certain, as far as this server can."""
-        return _forced(super().convert(source, **overrides))
+        """As every driver's; forced calls and schemas are written as this server honours them."""
+        return _with_grammar(_forced(super().convert(source, **overrides)))
 
-    def hint(self, kind: str) -> str | None:
+    def hint(self, error: ProviderError) -> str | None:
         """A small model has small limits."""
-        if kind == "context_length_error":
-            return "The embedded model holds about 4,000 tokens: shorten the conversation (`--new`), or use another driver."
-        return super().hint(kind)
+        if error.type == "context_length_error":
+            return (
+                f"The embedded model holds {self.server_settings.n_ctx:,} tokens, prompt and answer together: shorten "
+                "the conversation, set server=LocalSettings(n_ctx=8192), or use another driver."
+            )
+        return super().hint(error)
 
 
 def _forced(conversion: Conversion) -> Conversion:
@@ -125,8 +129,31 @@ def _forced(conversion: Conversion) -> Conversion:
         return conversion
     extra = dict(conversion.payload.get("extra_body") or {})
     extra["chat_template_kwargs"] = {**extra.get("chat_template_kwargs", {}), "force_tool": True}
-    if choice == "required":
-        extra["parallel_tool_calls"] = False
-    change = Change("local", "added", (), "tool_choice: the template begins the call (force_tool), so that one comes")
     payload = {**conversion.payload, "extra_body": extra}
+    if choice == "required":
+        payload["parallel_tool_calls"] = False
+    why = "tool_choice: the template begins the call (force_tool), so that one comes; one call, no more"
+    return _changed(conversion, payload, "added", why)
+
+
+def _with_grammar(conversion: Conversion) -> Conversion:
+    """Responses: `text.format` is ignored by this server; the same schema as a grammar is obeyed."""
+    text: JSONObject = conversion.payload.get("text") or {}
+    form = text.get("format")
+    if form is None or conversion.api != "codex_responses":
+        return conversion
+    payload = {key: value for key, value in conversion.payload.items() if key != "text"}
+    rest = {key: value for key, value in text.items() if key != "format"}
+    if rest:
+        payload["text"] = rest
+    schema = form.get("schema") if form.get("type") == "json_schema" else None
+    if schema is None and form.get("type") != "json_object":
+        return conversion
+    extra = {**(payload.get("extra_body") or {}), "grammar": json_grammar(schema or {"type": "object"})}
+    why = "text.format: the schema goes as a grammar, which this server enforces"
+    return _changed(conversion, {**payload, "extra_body": extra}, "coerced", why)
+
+
+def _changed(conversion: Conversion, payload: JSONObject, kind: Any, why: str) -> Conversion:
+    change = Change("local", kind, (), why)
     return msgspec.structs.replace(conversion, payload=payload, changes=(*conversion.changes, change))

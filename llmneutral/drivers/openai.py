@@ -40,7 +40,7 @@ class AzureOpenAiPromptDriver(OpenAiHttpDriver):
     Args:
         azure_endpoint: `https://NAME.openai.azure.com`.
         deployment: Name of the deployment: it stands where others have the model.
-        model: The model behind it, for its facts; the deployment's name unless given.
+        **options: As for `BasePromptDriver`. A token of Entra as `api_key` needs `facts={"auth_header": "bearer"}`.
 
     Docs: learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
     """

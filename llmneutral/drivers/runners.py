@@ -1,105 +1,120 @@
 """The two loops that wait: they do what a flow asks for, one in sync and one in async code.
 
-A loop owns the stream it opened and closes it on every way out. Only `Exception` is handed to the flow:
-a KeyboardInterrupt or a cancellation passes at once.
+A loop owns the stream it opened and closes it on every way out, before anything else. Only `Exception` is handed to the
+flow: a KeyboardInterrupt or a cancellation passes at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
-from llmneutral.drivers.flow import END, NEXT, Failure, Flow, Open, Sleep
+from llmneutral.drivers import fetching
+from llmneutral.drivers.flow import END, Failure, Fetch, Flow, Give, Open, Sleep
 from llmneutral.ir.deltas import DeltaMessage
 
 
-class Waits(Protocol):
-    """What the sync loop needs of a driver."""
-
-    def send(self, conversion: Any) -> Any:
-        """Sends a request and returns the answer's body."""
-
-    def open(self, conversion: Any) -> Iterator[Any]:
-        """Opens a stream of chunks."""
-
-
-def run(flow: Flow, driver: Waits, sleep: Callable[[float], object]) -> Iterator[DeltaMessage]:
-    """Runs a flow in sync code and yields its deltas."""
+def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Iterator[DeltaMessage]:
+    """Runs a flow in sync code and yields its deltas; `io` has `send` and `open`."""
     stream: Any = None
     answer: Any = None
+    send = flow.send
     try:
         while True:
-            step = flow.send(answer)
-            answer = None
-            if step is NEXT:
+            step = send(answer)
+            if step.__class__ is list:
+                if step:
+                    yield from step
                 try:
                     answer = next(stream, END)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
-            elif step.__class__ is DeltaMessage:
-                yield step
-            elif step.__class__ is Sleep:
-                sleep(step.seconds)
+            elif step.__class__ is Give:
+                yield from step.deltas
             else:
                 close(stream)
                 stream = None
                 try:
-                    if step.__class__ is Open:
-                        stream = driver.open(step.conversion)
-                        answer = stream
-                    else:
-                        answer = driver.send(step.conversion)
+                    answer = _done(step, io, sleep)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
+                if step.__class__ is Open:
+                    stream = answer
     except StopIteration:
         return
     finally:
-        flow.close()
-        close(stream)
+        try:
+            close(stream)
+        finally:
+            flow.close()
 
 
-async def arun(flow: Flow, driver: Any, sleep: Callable[[float], Awaitable[object]]) -> AsyncIterator[DeltaMessage]:
-    """Runs a flow in async code and yields its deltas."""
+def _done(step: Any, io: Any, sleep: Callable[[float], object]) -> Any:
+    if step.__class__ is Sleep:
+        return sleep(step.seconds)
+    if step.__class__ is Open:
+        return io.open(step.conversion)
+    if step.__class__ is Fetch:
+        return fetching.fetch(step.urls)
+    return io.send(step.conversion)
+
+
+async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]]) -> AsyncIterator[DeltaMessage]:
+    """Runs a flow in async code and yields its deltas; `io` has `asend` and `aopen`."""
     stream: Any = None
     answer: Any = None
+    send = flow.send
     try:
         while True:
-            step = flow.send(answer)
-            answer = None
-            if step is NEXT:
+            step = send(answer)
+            if step.__class__ is list:
+                for delta in step:
+                    yield delta
                 try:
                     answer = await anext(stream, END)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
-            elif step.__class__ is DeltaMessage:
-                yield step
-            elif step.__class__ is Sleep:
-                await sleep(step.seconds)
+            elif step.__class__ is Give:
+                for delta in step.deltas:
+                    yield delta
             else:
                 await aclose(stream)
                 stream = None
                 try:
-                    if step.__class__ is Open:
-                        stream = await driver.aopen(step.conversion)
-                        answer = stream
-                    else:
-                        answer = await driver.asend(step.conversion)
+                    answer = await _adone(step, io, sleep)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
+                if step.__class__ is Open:
+                    stream = answer
     except StopIteration:
         return
     finally:
-        flow.close()
-        await aclose(stream)
+        try:
+            await aclose(stream)
+        finally:
+            flow.close()
+
+
+async def _adone(step: Any, io: Any, sleep: Callable[[float], Awaitable[object]]) -> Any:
+    if step.__class__ is Sleep:
+        return await sleep(step.seconds)
+    if step.__class__ is Open:
+        return await io.aopen(step.conversion)
+    if step.__class__ is Fetch:
+        return await fetching.afetch(step.urls)
+    return await io.asend(step.conversion)
 
 
 def close(stream: Any) -> None:
-    """Closes a stream, if it can be closed."""
+    """Closes a stream, if it can be closed; what it says to that concerns nobody."""
     if (shut := getattr(stream, "close", None)) is not None:
-        shut()
+        with contextlib.suppress(Exception):
+            shut()
 
 
 async def aclose(stream: Any) -> None:
     """Closes an async stream, if it can be closed."""
     if (shut := getattr(stream, "aclose", None)) is not None:
-        await shut()
+        with contextlib.suppress(Exception):
+            await shut()

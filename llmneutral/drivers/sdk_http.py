@@ -1,8 +1,9 @@
 """Drivers on the two SDKs that share one HTTP core (openai, anthropic): JSON bytes in, dicts out.
 
 The SDK's client keeps authentication, the connection pool and its errors for HTTP statuses; its typed
-models are skipped: a request is JSON bytes made once, a whole answer is decoded here, and a stream is
-read as raw bytes by our own SSE split. The SDK's retries are off: the driver's loop is the only one.
+models are skipped: a request is JSON bytes made once, and answers are read by `http_answers`. The SDK's retries are
+off: the driver's loop is the only one. Clients of the caller's that are of another class than the SDK's plain one
+(Azure's, Bedrock's, Vertex's, which rewrite the body) are given the dict, and read by the SDK's own stream.
 Sources: github.com/openai/openai-python, github.com/anthropics/anthropic-sdk-python (`_base_client.py`).
 """
 
@@ -10,67 +11,75 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
-from collections.abc import AsyncIterator, Iterator, Mapping
-from importlib import import_module
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from llmneutral.convert.sse import ServerSentEvent, SSEDecoder
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.base import BasePromptDriver
-from llmneutral.errors import (
-    LLMNeutralError,
-    MalformedResponseError,
-    exception_type,
-    provider_error,
-    read_error_body,
-)
-from llmneutral.ir.jsontext import loads
+from llmneutral.drivers.http_answers import AsyncChunks, AsyncSdkChunks, Chunks, SdkChunks, read_body
+from llmneutral.drivers.importing import sdk
+from llmneutral.drivers.keys import address_of
+from llmneutral.errors import LLMNeutralError, exception_type, provider_error, read_error_body
 
-CONNECT, READ = 10.0, 600.0
+CONNECT, READ, IDLE = 10.0, 600.0, 120.0
+"""Seconds: to connect, to wait for an answer, and between the pieces of a stream where nothing is being thought."""
 JSON_HEADERS = {"Content-Type": "application/json"}
-
-
-class Body(dict[str, Any]):
-    """A whole answer's body, with what the provider called the request."""
-
-    request_id: str | None = None
+Headers = dict[str, Any]
 
 
 class HttpPromptDriver(BasePromptDriver):
-    """A driver on an SDK with the shared HTTP core; a subclass names the SDK and its clients."""
+    """A driver on an SDK with the shared HTTP core; a subclass names the SDK and its clients.
+
+    Args:
+        headers: Headers of every request.
+        idle_timeout: Seconds a stream may be silent between two pieces.
+        **options: As for `BasePromptDriver`.
+    """
 
     sdk: str
     client_name: str
     async_client_name: str
 
-    def __init__(self, *args: Any, headers: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, headers: Mapping[str, str] | None = None, idle_timeout: float = IDLE, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
+        self.idle_timeout = idle_timeout
         self._headers = dict(headers or {})
         self._lock = threading.Lock()
         self._clients: dict[Any, Any] = {}
-        self._async_clients: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+        self._async_clients: weakref.WeakKeyDictionary[Any, dict[Any, _Kept]] = weakref.WeakKeyDictionary()
 
     # --- clients --------------------------------------------------------------------------------
 
-    def client_options(self) -> dict[str, Any]:
-        """Returns the keyword arguments of the SDK's client, with the key of this moment."""
-        options: dict[str, Any] = {"api_key": self.key() or "none", "max_retries": 0}
-        if (base_url := self.client_base_url()) is not None:
-            options["base_url"] = base_url
-        if headers := self.client_headers():
-            options["default_headers"] = headers
-        return options
+    def access(self) -> tuple[str, str | None]:
+        """Returns the key and the address of this moment; None leaves the address to the SDK, whose vendor is asked."""
+        return self.api_key.read() or "none", self.client_base_url()
 
     def client_base_url(self) -> str | None:
-        """Returns the address as the SDK wants it; None leaves it to the SDK."""
-        return self.base_url
+        """Returns the address as the SDK wants it."""
+        return self.base_url or address_of(self.provider, self.api_mode)
 
-    def client_headers(self) -> dict[str, str]:
+    def client_headers(self) -> Headers:
         """Returns headers of every request."""
-        return self._headers
+        return {**self.key_headers(), **self._headers}
+
+    def key_headers(self) -> Headers:
+        """Returns the headers that carry the key where the SDK's own (a bearer token) is not what is wanted."""
+        key, module = self.api_key.read(), sdk(self.sdk)
+        name = {"x-api-key": "X-Api-Key", "api-key": "api-key", "both": "X-Api-Key"}.get(self.auth_header())
+        headers: Headers = {name: key} if name and key else {}
+        if self.auth_header() in ("x-api-key", "api-key", "none") and (key or self.auth_header() == "none"):
+            headers["Authorization"] = module.Omit()
+        return headers
+
+    def auth_header(self) -> str:
+        """Returns how the key is sent (see the fact of this name)."""
+        return self.profile({}).auth_header
 
     def http_client(self, module: Any, asynchronous: bool) -> Any:
         """Returns the HTTP client to use, or None for the SDK's own."""
@@ -81,284 +90,188 @@ class HttpPromptDriver(BasePromptDriver):
         """Returns the SDK's client: made at the first call, once per key and address."""
         if self._client is not None:
             return self._client
-        options = self.client_options()
+        access = self.access()
         with self._lock:
-            return self._made(self._clients, options, self.client_name, asynchronous=False)
+            if access not in self._clients:
+                self._clients[access] = self._made(access, asynchronous=False)
+            return self._clients[access]
 
-    def async_client(self) -> Any:
-        """Returns the SDK's async client of the running event loop."""
+    async def ready_async_client(self) -> Any:
+        """Returns the SDK's async client of the running event loop; it is closed when the loop is shut down."""
         if self._async_client is not None:
             return self._async_client
-        options = self.client_options()
+        access, loop = self.access(), asyncio.get_running_loop()
         with self._lock:
-            clients = self._async_clients.setdefault(asyncio.get_running_loop(), {})
-            return self._made(clients, options, self.async_client_name, asynchronous=True)
+            here = self._async_clients.setdefault(loop, {})
+            if (kept := here.get(access)) is None:
+                made = self._made(access, asynchronous=True)
+                kept = here[access] = _Kept(made, lambda: self._async_clients.pop(loop, None))
+        await kept.begin()
+        return kept.client
 
-    def _made(self, clients: dict[Any, Any], options: dict[str, Any], name: str, *, asynchronous: bool) -> Any:
-        key = (options["api_key"], options.get("base_url"))
-        if key not in clients:
-            module = import_module(self.sdk)
-            if (http_client := self.http_client(module, asynchronous)) is not None:
-                options["http_client"] = http_client
-            clients[key] = getattr(module, name)(**options)
-        return clients[key]
+    def _made(self, access: tuple[str, str | None], *, asynchronous: bool) -> Any:
+        module = sdk(self.sdk)
+        options: dict[str, Any] = {"api_key": access[0], "base_url": access[1], "max_retries": 0}
+        if headers := self.client_headers():
+            options["default_headers"] = headers
+        if (http_client := self.http_client(module, asynchronous)) is not None:
+            options["http_client"] = http_client
+        return getattr(module, self.async_client_name if asynchronous else self.client_name)(**options)
 
     def close(self) -> None:
-        """Closes the clients this driver made."""
+        """Closes the clients this driver made for sync calls."""
         with self._lock:
-            clients, self._clients = list(self._clients.values()), {}
+            clients = list(self._clients.values())
+            self._clients.clear()
         for client in clients:
             client.close()
+
+    async def aclose(self) -> None:
+        """Closes the clients this driver made for sync calls and in the running event loop."""
+        self.close()
+        for kept in list(self._async_clients.pop(asyncio.get_running_loop(), {}).values()):
+            await kept.end()
 
     # --- requests -------------------------------------------------------------------------------
 
     def send(self, conversion: Conversion) -> Any:
         """Sends a request and returns the answer's body."""
-        client = self.client()
+        failure = None
         try:
-            response = client.post(conversion.endpoint[1], cast_to=_response_class(), **self._arguments(conversion))
+            client = self.client()
+            response = client.post(conversion.endpoint[1], **self._arguments(client, conversion, _response_class()))
         except Exception as error:
-            raise self.translated(error) from error
+            if (failure := self.translated(error)) is None:
+                raise
+        if failure is not None:  # outside of `except`: what the SDK says may hold the key
+            raise failure
         return read_body(response.content, response)
 
     async def asend(self, conversion: Conversion) -> Any:
         """The async twin of `send`."""
-        client = await self.ready_async_client()
+        failure = None
         try:
-            response = await client.post(
-                conversion.endpoint[1], cast_to=_response_class(), **self._arguments(conversion)
-            )
+            client = await self.ready_async_client()
+            arguments = self._arguments(client, conversion, _response_class())
+            response = await client.post(conversion.endpoint[1], **arguments)
         except Exception as error:
-            raise self.translated(error) from error
+            if (failure := self.translated(error)) is None:
+                raise
+        if failure is not None:
+            raise failure
         return read_body(response.content, response)
 
     def open(self, conversion: Conversion) -> Iterator[Any]:
         """Sends a request and returns the chunks of its stream."""
-        client = self.client()
-        cls = import_module(self.sdk).Stream
+        failure = None
         try:
-            stream = client.post(
-                conversion.endpoint[1],
-                cast_to=object,
-                stream=True,
-                stream_cls=cls[object],
-                **self._arguments(conversion),
-            )
+            client = self.client()
+            opened = client.post(conversion.endpoint[1], **self._streaming(client, conversion, "Stream"))
         except Exception as error:
-            raise self.translated(error) from error
-        return Chunks(stream.response, self)
+            if (failure := self.translated(error)) is None:
+                raise
+        if failure is not None:
+            raise failure
+        if not self.is_plain(client):
+            return SdkChunks(opened, self.translated)
+        self._limit_silence(opened, conversion)
+        return Chunks(opened, self.translated)
 
     async def aopen(self, conversion: Conversion) -> AsyncIterator[Any]:
         """The async twin of `open`."""
-        client = await self.ready_async_client()
-        cls = import_module(self.sdk).AsyncStream
+        failure = None
         try:
-            stream = await client.post(
-                conversion.endpoint[1],
-                cast_to=object,
-                stream=True,
-                stream_cls=cls[object],
-                **self._arguments(conversion),
-            )
+            client = await self.ready_async_client()
+            opened = await client.post(conversion.endpoint[1], **self._streaming(client, conversion, "AsyncStream"))
         except Exception as error:
-            raise self.translated(error) from error
-        return AsyncChunks(stream.response, self)
+            if (failure := self.translated(error)) is None:
+                raise
+        if failure is not None:
+            raise failure
+        if not self.is_plain(client):
+            return AsyncSdkChunks(opened, self.translated)
+        self._limit_silence(opened, conversion)
+        return AsyncChunks(opened, self.translated)
 
-    async def ready_async_client(self) -> Any:
-        """Returns the async client; a subclass may have to wait for its server."""
-        return self.async_client()
+    def is_plain(self, client: Any) -> bool:
+        """Tells whether a client sends the bytes it is given to where it is told."""
+        return type(client).__name__ in (self.client_name, self.async_client_name)
 
-    def _arguments(self, conversion: Conversion) -> dict[str, Any]:
+    def _streaming(self, client: Any, conversion: Conversion, stream_name: str) -> dict[str, Any]:
+        if self.is_plain(client):
+            return {**self._arguments(client, conversion, _response_class()), "stream": True}
+        stream_cls = getattr(sdk(self.sdk), stream_name)[object]
+        return {**self._arguments(client, conversion, object), "stream": True, "stream_cls": stream_cls}
+
+    def _arguments(self, client: Any, conversion: Conversion, cast_to: Any) -> dict[str, Any]:
         from httpx2 import Timeout
 
-        timeout = (
-            Timeout(READ, connect=CONNECT)
-            if self.timeout is None
-            else Timeout(self.timeout, connect=min(CONNECT, self.timeout))
-        )
+        read = READ if self.timeout is None else min(self.timeout, READ)
+        timeout = Timeout(read, connect=min(CONNECT, read))
         options = {"headers": {**JSON_HEADERS, **conversion.headers}, "timeout": timeout, "max_retries": 0}
-        return {"content": msgspec.json.encode(conversion.to_json()), "options": options}
+        body = conversion.to_json()
+        content = {"content": msgspec.json.encode(body)} if self.is_plain(client) else {"body": body}
+        return {"cast_to": cast_to, "options": options, **content}
+
+    def _limit_silence(self, response: Any, conversion: Conversion) -> None:
+        """From the first byte on a stream may be silent for a shorter time, but for a model that thinks in silence.
+
+        The HTTP library reads the limit when the body is begun, so that it may be set as late as here.
+        """
+        limits = response.request.extensions.get("timeout")
+        if limits is not None and limits.get("read") is not None and not thinks(conversion):
+            limits["read"] = min(limits["read"], self.idle_timeout)
 
     # --- errors ---------------------------------------------------------------------------------
 
-    def translated(self, error: Exception) -> Exception:
-        """Returns an SDK's or HTTP error as the taxonomy has it; a bug of ours as it is."""
+    def translated(self, error: Exception) -> Exception | None:
+        """Returns an SDK's or HTTP error as the taxonomy has it; None for ours, and for a bug."""
         if isinstance(error, LLMNeutralError):
-            return error
-        response = getattr(error, "response", None)
-        if response is not None and getattr(error, "status_code", None) is not None:
-            facts = read_error_body(_text_of(response), response.status_code, dict(response.headers))
-            return provider_error(**_named(facts), hint=self.hint(facts["type"]))
+            return None
+        response, status = getattr(error, "response", None), getattr(error, "status_code", None)
+        if response is not None and status is not None:
+            # An error in the SDK's own stream has the status of the stream, and what went wrong in its body.
+            body = _text_of(response) if status >= 400 else getattr(error, "body", None)
+            return provider_error(**read_error_body(body, status, dict(response.headers), now=time.time()))
+        if (body := getattr(error, "body", None)) is not None:
+            return provider_error(**read_error_body(body))
         kind = exception_type(error)
-        if kind is None:
-            return error
-        return provider_error(kind, message=_said(error), raw_type=type(error).__name__, hint=self.hint(kind))
-
-    def hint(self, kind: str) -> str | None:
-        """Returns what to do about a kind of failure, or None for the class's own words."""
-        if kind == "authentication_error" and self.key_variable:
-            return f"Set {self.key_variable} to a valid key."
-        return None
+        return None if kind is None else provider_error(kind, message=_said(error), raw_type=type(error).__name__)
 
 
-class _Reading:
-    """What both kinds of chunk iterators share: SSE events → chunks."""
+class _Kept:
+    """An async client for as long as its event loop: shutting the loop down (as `asyncio.run` does) closes it.
 
-    def __init__(self, response: Any, driver: HttpPromptDriver) -> None:
-        self.response = response
-        self.driver = driver
-        self.request_id = request_id_of(response)
-        self._decoder = SSEDecoder()
-        self._ready: list[Any] = []
-        self._over = False
-        kind = response.headers.get("content-type", "")
-        self._whole: bytearray | None = bytearray() if kind and not _may_stream(kind) else None
-
-    def take(self, piece: bytes) -> None:
-        if self._whole is not None:
-            self._whole += piece
-        else:
-            self._ready = chunks_of(self._decoder.feed(piece))
-            self._ready.reverse()
-
-    def end(self) -> None:
-        self._over = True
-        if self._whole is not None:
-            raise _not_a_stream(bytes(self._whole), self.response)
-        self._ready = chunks_of(self._decoder.flush())
-        self._ready.reverse()
-
-
-class Chunks(_Reading):
-    """The chunks of a stream, one after another."""
-
-    def __init__(self, response: Any, driver: HttpPromptDriver) -> None:
-        super().__init__(response, driver)
-        self._pieces = response.iter_bytes()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        while not self._ready:
-            if self._over:
-                raise StopIteration
-            try:
-                piece = next(self._pieces, None)
-            except Exception as error:
-                raise self.driver.translated(error) from error
-            self.end() if piece is None else self.take(piece)
-        return self._ready.pop()
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self.response.close()
-
-
-class AsyncChunks(_Reading):
-    """The async twin of `Chunks`."""
-
-    def __init__(self, response: Any, driver: HttpPromptDriver) -> None:
-        super().__init__(response, driver)
-        self._pieces = response.aiter_bytes()
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        while not self._ready:
-            if self._over:
-                raise StopAsyncIteration
-            try:
-                piece = await anext(self._pieces, None)
-            except Exception as error:
-                raise self.driver.translated(error) from error
-            self.end() if piece is None else self.take(piece)
-        return self._ready.pop()
-
-    async def aclose(self) -> None:
-        """Ends the connection."""
-        await self.response.aclose()
-
-
-def chunks_of(events: list[ServerSentEvent]) -> list[Any]:
-    """Returns the chunks of SSE events: dicts, or the sentinel `"[DONE]"`.
-
-    Raises:
-        MalformedResponseError: If one is no JSON, with its beginning.
+    An async generator is what a loop knows to close at its end, so one holds the client.
     """
-    decode = msgspec.json.decode
-    found: list[Any] = []
-    for name, data in events:
+
+    def __init__(self, client: Any, ended: Callable[[], object]) -> None:
+        self.client = client
+        self._ended = ended
+        self._holding: Any = None
+
+    async def begin(self) -> None:
+        if self._holding is None:
+            self._holding = self._hold()
+            await anext(self._holding)
+
+    async def end(self) -> None:
+        if self._holding is not None:
+            await self._holding.aclose()
+
+    async def _hold(self) -> AsyncIterator[None]:
         try:
-            chunk = decode(data)
-        except ValueError:
-            chunk = _odd(data)
-        if name == "error" and isinstance(chunk, dict) and "error" not in chunk and chunk.get("type") != "error":
-            chunk = {"error": chunk}
-        if chunk is not None:
-            found.append(chunk)
-    return found
+            yield
+        finally:
+            self._ended()
+            await self.client.close()
 
 
-def _odd(data: bytes) -> Any:
-    """Data that the fast decoder refuses: the sentinel, nothing, JSON with lone surrogates, or no JSON."""
-    text = data.strip()
-    if text == b"[DONE]":
-        return "[DONE]"
-    if not text:
-        return None
-    try:
-        return loads(data)
-    except ValueError:
-        begin = text[:200].decode("utf-8", "replace")
-        raise MalformedResponseError(f"a line of the stream is no JSON: {begin}") from None
-
-
-def read_body(content: bytes, response: Any) -> Any:
-    """Returns the body of a whole answer.
-
-    Raises:
-        MalformedResponseError: If it is no JSON object (a page of HTML, nothing at all).
-    """
-    try:
-        value = loads(content)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise _malformed(content, response)
-    body = Body(value)
-    body.request_id = request_id_of(response)
-    return body
-
-
-def request_id_of(response: Any) -> str | None:
-    """Returns what the provider called the request."""
-    headers = response.headers
-    found = headers.get("x-request-id") or headers.get("request-id")
-    return None if found is None else str(found)
-
-
-def _may_stream(content_type: str) -> bool:
-    return not content_type.lower().startswith(("text/html", "application/json", "text/plain"))
-
-
-def _not_a_stream(content: bytes, response: Any) -> Exception:
-    """The error for an answer that is no stream: what it says of an error, else that it is malformed."""
-    try:
-        value = loads(content)
-    except ValueError:
-        return _malformed(content, response)
-    if isinstance(value, dict) and value.get("error"):
-        return provider_error(**_named(read_error_body(value, None, dict(response.headers))))
-    return _malformed(content, response)
-
-
-def _malformed(content: bytes, response: Any) -> MalformedResponseError:
-    begin = " ".join(content[:200].decode("utf-8", "replace").split())
-    kind = response.headers.get("content-type", "no content type")
-    what = f"the answer is not what the API sends ({kind}): {begin or 'nothing'}"
-    return MalformedResponseError(what, status=response.status_code, request_id=request_id_of(response))
+def thinks(conversion: Conversion) -> bool:
+    """Tells whether a model may think for long without sending a piece."""
+    settings = conversion.target.settings
+    asked = settings.get("thinking_budget") is not None or settings.get("reasoning_effort") not in (None, "none")
+    return asked or conversion.target.facts.thinks_by_default
 
 
 def _text_of(response: Any) -> str:
@@ -368,17 +281,11 @@ def _text_of(response: Any) -> str:
         return ""
 
 
-def _named(facts: Any) -> dict[str, Any]:
-    return {**facts, "type": facts["type"]}
-
-
 def _said(error: Exception) -> str:
-    cause = error.__cause__
-    return (
-        f"{error} ({cause})"
-        if cause is not None and str(cause) and str(cause) != str(error)
-        else str(error) or type(error).__name__
-    )
+    """An error in words, with what is behind it: the SDKs say no more than "Connection error."."""
+    said, cause = str(error) or type(error).__name__, error.__cause__
+    behind = f"{type(cause).__name__}: {cause}" if cause is not None and str(cause) else ""
+    return f"{said.removesuffix('.')} ({behind})" if behind and behind not in said else said
 
 
 def _response_class() -> Any:

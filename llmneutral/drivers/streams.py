@@ -6,34 +6,37 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from llmneutral.drivers.flow import Call
+from llmneutral.drivers.call import Call, Record
 from llmneutral.ir.deltas import DeltaMessage
-from llmneutral.ir.responses import NormalizedResponse
-
-Settle = Callable[[NormalizedResponse], NormalizedResponse]
+from llmneutral.ir.responses import NormalizedResponse, ResponseMetadata
 
 
 class _Answer:
     """What both kinds of stream know."""
 
-    def __init__(self, call: Call, settle: Settle) -> None:
-        self.call = call
-        self._settle = settle
+    def __init__(self, call: Call, settled: Callable[[Call], NormalizedResponse]) -> None:
+        self._call = call
+        self._settled = settled
 
     @property
     def response(self) -> NormalizedResponse:
         """The answer, finished or as far as it has come."""
-        return self._settle(self.call.response)
+        return self._settled(self._call)
 
     @property
-    def record(self) -> list[tuple[float, Any, list[DeltaMessage]]] | None:
-        """Raw chunks: seconds since the request, the provider's chunk, our deltas; None unless asked for."""
-        return self.call.record
+    def metadata(self) -> ResponseMetadata:
+        """Attempts, times in seconds and request id, as far as they are known."""
+        return self._call.metadata
+
+    @property
+    def record(self) -> Record | None:
+        """Raw chunks: seconds since the call began, the provider's chunk, our deltas; None unless asked for."""
+        return self._call.record
 
     @property
     def conversion(self) -> Any:
-        """The request."""
-        return self.call.conversion
+        """The request; None where the driver makes its own."""
+        return self._call.conversion
 
 
 class PromptStream(_Answer):
@@ -42,8 +45,10 @@ class PromptStream(_Answer):
     Abandoning it closes the connection.
     """
 
-    def __init__(self, call: Call, deltas: Iterator[DeltaMessage], settle: Settle) -> None:
-        super().__init__(call, settle)
+    def __init__(
+        self, call: Call, deltas: Iterator[DeltaMessage], settled: Callable[[Call], NormalizedResponse]
+    ) -> None:
+        super().__init__(call, settled)
         self._deltas = deltas
 
     def __iter__(self) -> Iterator[DeltaMessage]:
@@ -55,7 +60,7 @@ class PromptStream(_Answer):
     def close(self) -> None:
         """Closes the connection; what has come is kept."""
         self._deltas.close()  # type: ignore[attr-defined]  # a generator
-        self.call.current.close(interrupted=True)
+        self._call.current.close(interrupted=True)
 
     def __enter__(self) -> Self:
         return self
@@ -69,8 +74,10 @@ class PromptStream(_Answer):
 class AsyncPromptStream(_Answer):
     """The async twin of `PromptStream`."""
 
-    def __init__(self, call: Call, deltas: AsyncIterator[DeltaMessage], settle: Settle) -> None:
-        super().__init__(call, settle)
+    def __init__(
+        self, call: Call, deltas: AsyncIterator[DeltaMessage], settled: Callable[[Call], NormalizedResponse]
+    ) -> None:
+        super().__init__(call, settled)
         self._deltas = deltas
 
     def __aiter__(self) -> AsyncIterator[DeltaMessage]:
@@ -82,7 +89,7 @@ class AsyncPromptStream(_Answer):
     async def aclose(self) -> None:
         """Closes the connection; what has come is kept."""
         await self._deltas.aclose()  # type: ignore[attr-defined]  # an async generator
-        self.call.current.close(interrupted=True)
+        self._call.current.close(interrupted=True)
 
     async def __aenter__(self) -> Self:
         return self

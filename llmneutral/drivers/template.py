@@ -6,43 +6,35 @@ events and aggregation are the same for every driver.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
 
 from llmneutral.drivers.runners import close
-from llmneutral.errors import LLMNeutralError, exception_type, provider_error
+from llmneutral.drivers.threads import Pumped, in_thread
+from llmneutral.errors import LLMNeutralError, ProviderError, exception_type, provider_error
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.stack import PromptStack
-from llmneutral.pipeline import snapshot
-
-if TYPE_CHECKING:
-    from llmneutral.drivers.base import BasePromptDriver
+from llmneutral.pipeline import Snapshot
 
 _END = DeltaMessage("end", complete=True)
 
 
 class TemplateIO:
-    """`try_run` and `try_stream` of a driver, as `send` and `open`."""
+    """`try_run` and `try_stream` of a driver, as `send` and `open`.
 
-    def __init__(self, driver: BasePromptDriver, has_run: bool, has_stream: bool) -> None:
+    Args:
+        driver: Whose they are.
+        stack: The stack of the call, with its tools, output schema and settings.
+        has_run: Whether `try_run` is the driver's own.
+        has_stream: Whether `try_stream` is.
+    """
+
+    def __init__(self, driver: Any, stack: PromptStack, *, has_run: bool, has_stream: bool) -> None:
         self.driver = driver
+        self.stack = stack
         self.has_run = has_run
         self.has_stream = has_stream
-        self.stack = PromptStack()
-
-    def take(self, source: Any, settings: dict[str, Any]) -> PromptStack:
-        """Keeps the stack of this call: the source's, with the call's settings."""
-        given = snapshot(source)
-        settings = dict(settings)
-        tools, schema = settings.pop("tools", None), settings.pop("output_schema", None)
-        self.stack = PromptStack(
-            given.messages,
-            tools=given.tools if tools is None else tools,
-            output_schema=given.output_schema if schema is None else schema,
-            settings={**given.settings, **settings},
-        )
-        return self.stack
+        self.timeout: float | None = None
 
     def send(self, conversion: Any) -> Any:
         """Returns the message that `try_run` gives."""
@@ -50,7 +42,9 @@ class TemplateIO:
         try:
             return self.driver.try_run(self.stack)
         except Exception as error:
-            raise _translated(error) from error
+            if (known := _translated(error)) is not None:
+                raise known from error
+            raise
 
     def open(self, conversion: Any) -> Iterator[DeltaMessage]:
         """Returns the deltas that `try_stream` gives, with an end."""
@@ -59,43 +53,51 @@ class TemplateIO:
         try:
             yield from deltas
         except Exception as error:
-            raise _translated(error) from error
+            if (known := _translated(error)) is not None:
+                raise known from error
+            raise
         finally:
             close(deltas)
         yield _END
 
     async def asend(self, conversion: Any) -> Any:
         """The async twin of `send`, in a thread."""
-        return await asyncio.to_thread(self.send, conversion)
+        return await in_thread(self.send, conversion)
 
     async def aopen(self, conversion: Any) -> AsyncIterator[Any]:
         """The async twin of `open`, through a thread."""
-        return threaded(self.open(conversion))
+        return Pumped(self.open(conversion))
 
 
-def template_of(driver: BasePromptDriver) -> TemplateIO | None:
-    """Returns the template of a driver that overrides `try_run` or `try_stream`, or None."""
-    from llmneutral.drivers.base import BasePromptDriver
+def template_of(driver: Any, base: Any, given: Snapshot, settings: Mapping[str, Any]) -> TemplateIO | None:
+    """Returns the template of a driver that overrides `try_run` or `try_stream`, or None.
 
+    Args:
+        driver: The driver.
+        base: The class whose methods it may override.
+        given: The source of the call.
+        settings: Settings of the call, also `tools` and `output_schema`.
+    """
     kind = type(driver)
-    has_run = kind.try_run is not BasePromptDriver.try_run
-    has_stream = kind.try_stream is not BasePromptDriver.try_stream
-    return TemplateIO(driver, has_run, has_stream) if has_run or has_stream else None
+    has_run, has_stream = kind.try_run is not base.try_run, kind.try_stream is not base.try_stream
+    if not has_run and not has_stream:
+        return None
+    return TemplateIO(driver, stack_of(given, settings), has_run=has_run, has_stream=has_stream)
 
 
-async def threaded(chunks: Iterator[Any]) -> AsyncIterator[Any]:
-    """Reads a sync iterator from async code: each step in a thread."""
-    done = object()
-    try:
-        while (chunk := await asyncio.to_thread(next, chunks, done)) is not done:
-            yield chunk
-    finally:
-        close(chunks)
+def stack_of(given: Snapshot, settings: Mapping[str, Any]) -> PromptStack:
+    """Returns a stack of its own for a call: the source's messages, with the settings of the call."""
+    rest = dict(settings)
+    tools, schema = rest.pop("tools", None), rest.pop("output_schema", None)
+    return PromptStack(
+        given.messages,
+        tools=given.tools if tools is None else tools,
+        output_schema=given.output_schema if schema is None else schema,
+        settings={**given.settings, **rest},
+    )
 
 
-def _translated(error: Exception) -> Exception:
-    """Returns a lost connection or a time-out as the taxonomy has it; anything else as it is."""
-    if isinstance(error, LLMNeutralError):
-        return error
-    kind = exception_type(error)
-    return error if kind is None else provider_error(kind, message=str(error))
+def _translated(error: Exception) -> ProviderError | None:
+    """Returns a lost connection, a time-out and the like as the taxonomy has it; None for what it does not know."""
+    kind = None if isinstance(error, LLMNeutralError) else exception_type(error)
+    return None if kind is None else provider_error(kind, message=str(error) or type(error).__name__)

@@ -1,0 +1,213 @@
+"""Prepares a call: everything that can go wrong before the network goes wrong here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from llmneutral import pipeline, structured
+from llmneutral.convert.report import Change
+from llmneutral.convert.stream import StreamNormalizer, neutral_normalizer
+from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.call import Call
+from llmneutral.drivers.counting import as_count, counter_of, estimate
+from llmneutral.drivers.fetching import addresses_of
+from llmneutral.drivers.flow import Flow, counted
+from llmneutral.drivers.options import CallOptions
+from llmneutral.drivers.template import stack_of, template_of
+from llmneutral.errors import ConversionError
+from llmneutral.events import Publisher
+from llmneutral.ir.responses import NormalizedResponse
+from llmneutral.profiles.hosts import read_address
+
+if TYPE_CHECKING:
+    from llmneutral.drivers.base import BasePromptDriver
+
+
+def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Mapping[str, Any]) -> Call:
+    """Returns the call of a prompt.
+
+    Args:
+        driver: Who makes it.
+        base: The class of all drivers: what a driver overrides of it decides how the call is made.
+        source: As for `llmneutral.convert`.
+        overrides: Settings and options of the call.
+
+    Raises:
+        ConfigurationError: If the key is missing, or a setting or option is unknown.
+        ConversionError: If the source cannot be sent.
+    """
+    options, settings = driver.options.taken(overrides)
+    given = pipeline.snapshot(source)
+    stream = is_streamed(driver, settings, given.settings)
+    if (own := template_of(driver, base, given, carried(driver, given, settings))) is not None:
+        driver.before_run(own.stack)
+        streams = own.has_stream and (stream or not own.has_run)
+        made = call_of(driver, None, options, settings, io=own, stream=streams)
+    else:
+        driver.require_key()
+        made = _wire_call(driver, given, options, {**settings, "stream": stream})
+        driver.before_run(stack_of(given, carried(driver, given, settings)))
+    made.after = lambda response: driver.after_run(pipeline.with_parsed(response, made.conversion))
+    return made
+
+
+def _wire_call(
+    driver: BasePromptDriver, given: pipeline.Snapshot, options: CallOptions, settings: dict[str, Any]
+) -> Call:
+    """The call of a driver that fills in `send` and `open`."""
+    conversion: Conversion | None = None
+    urls: list[str] | None = None
+    try:
+        conversion = converted(driver, given, settings)
+    except ConversionError as error:
+        if (urls := _to_fetch(driver, given, settings, error)) is None:
+            raise
+    stream = settings["stream"] or (conversion is not None and conversion.target.facts.thinking_requires_stream)
+    made = call_of(driver, conversion, options, settings, io=_view(driver, options), stream=stream)
+    if urls is not None:
+        made.fetch = (
+            urls,
+            lambda fetched: converted(driver, given, {**settings, "fetch": fetched}),
+        )
+    elif recovers(driver, settings, given.settings):
+        made.recover = lambda: without_reasoning(driver, given, settings)
+    return made
+
+
+def _view(driver: BasePromptDriver, options: CallOptions) -> BasePromptDriver:
+    """The driver, or for a call with a time-out a view of its own: it is told how much time is left."""
+    return driver if options.timeout is None else copy.copy(driver)
+
+
+def count_call(driver: BasePromptDriver, source: Any, overrides: Mapping[str, Any]) -> tuple[Call, Flow]:
+    """Returns the call that counts the tokens of a prompt, and its script; the count will be its `answer`.
+
+    Raises:
+        ConversionError: If the source cannot be sent.
+    """
+    options, settings = driver.options.taken(overrides)
+    given = pipeline.snapshot(source)
+    api = counter_of(driver.api_mode, driver.provider, driver.base_url)
+    conversion = driver.convert(given, **settings)
+    request = None
+    if api is not None:
+        driver.require_key()
+        request = as_count(conversion if api == driver.api_mode else driver.convert(given, **settings, api_mode=api))
+    made = call_of(driver, request, options, settings, io=_view(driver, options), stream=False)
+    return made, counted(made, lambda: estimate(conversion))
+
+
+def carried(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a call with those of the driver that neither the stack nor the call overrides."""
+    return {**{k: v for k, v in driver.settings.items() if k not in given.settings}, **settings}
+
+
+def parsed(call: Call) -> NormalizedResponse:
+    """Returns the response of a call that has ended, with its value where an output schema was asked for.
+
+    Raises:
+        StructuredOutputError: If the answer does not fit the schema.
+    """
+    response = call.response
+    plan = None if call.conversion is None else call.conversion.answer
+    if plan is None or response.error is not None or not structured.wants_parsing(response, plan):
+        return response
+    return msgspec.structs.replace(response, parsed=structured.parse(response, plan))
+
+
+def settled(call: Call) -> NormalizedResponse:
+    """Returns the response of a call as far as it has come; a value that does not fit is left out, with a note."""
+    return pipeline.with_parsed(call.response, call.conversion)
+
+
+def is_streamed(driver: BasePromptDriver, settings: Mapping[str, Any], carried: Mapping[str, Any]) -> bool:
+    """Tells whether the wire is to stream: the call's word, the stack's, the driver's."""
+    for given in (settings, carried, driver.settings):
+        if (value := given.get("stream")) is not None:
+            return bool(value)
+    return driver.stream_by_default
+
+
+def converted(driver: BasePromptDriver, given: pipeline.Snapshot, settings: dict[str, Any]) -> Conversion:
+    """Returns the request of a call, and refuses one whose calls still wait for their results.
+
+    Raises:
+        ConversionError: If the source cannot be sent.
+    """
+    conversion = driver.convert(given, **settings)
+    if conversion.target.facts.thinking_requires_stream and not settings.get("stream"):
+        conversion = driver.convert(given, **{**settings, "stream": True})
+    if conversion.open_calls:
+        raise ConversionError(
+            f"the calls {', '.join(conversion.open_calls)} still wait for their results: add them, or set orphan_calls",
+            rule="open_calls",
+            api=driver.api_mode,
+        )
+    return conversion
+
+
+def recovers(driver: BasePromptDriver, *settings: Mapping[str, Any]) -> bool:
+    """Tells whether reasoning that is refused may be left out and the request sent once more."""
+    return any(each.get("recover_reasoning") for each in (*settings, driver.settings))
+
+
+def without_reasoning(driver: BasePromptDriver, given: pipeline.Snapshot, settings: dict[str, Any]) -> Conversion:
+    """Returns the request once more without the reasoning of earlier turns, and says so."""
+    made = converted(driver, given, {**settings, "replay_reasoning": False})
+    why = "the provider refused the reasoning of earlier turns; it is left out (recover_reasoning)"
+    return msgspec.structs.replace(made, changes=(*made.changes, Change("recover_reasoning", "dropped", (), why)))
+
+
+def _to_fetch(
+    driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any], error: ConversionError
+) -> list[str] | None:
+    """The addresses to fetch where that is what a conversion wants and the driver may; else None."""
+    if error.rule != "media" or any("fetch" in each for each in (settings, given.settings, driver.settings)):
+        return None
+    if not driver.profile(settings).fetch_allowed:
+        return None
+    return addresses_of(given.messages) or None
+
+
+def call_of(
+    driver: BasePromptDriver,
+    conversion: Conversion | None,
+    options: CallOptions,
+    settings: Mapping[str, Any],
+    *,
+    io: Any,
+    stream: bool,
+) -> Call:
+    """Returns a call of a driver."""
+    names = {
+        "provider": driver.provider,
+        "api": driver.api_mode,
+        "model": settings.get("model") or driver.model,
+    }
+
+    def normalizer(request: Conversion | None) -> StreamNormalizer:
+        return neutral_normalizer() if request is None else driver.normalizer(request)
+
+    return Call(
+        conversion,
+        io=io,
+        stream=stream,
+        retrying=driver.retrying(options.max_attempts, options.retry_deadline),
+        publisher=Publisher(
+            driver.listeners, run_id=options.run_id, driver=type(driver).__name__, meta=options.meta, **names
+        ),
+        normalizer=normalizer,
+        options=options,
+        clock=driver.clock,
+        context={**names, "host": read_address(driver.base_url).host or _host_of(conversion)},
+        secrets=(driver.api_key.read() or "",),
+        hint=driver.hint,
+    )
+
+
+def _host_of(conversion: Conversion | None) -> str | None:
+    return None if conversion is None else conversion.target.host
