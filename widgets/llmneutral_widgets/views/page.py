@@ -156,11 +156,11 @@ def fitted(render: Callable[[int], Html], most: int = 160_000) -> Html:
 
     Args:
         render: Makes the output with so many characters of text in it.
-        most: The characters to begin with; they are halved until the output fits.
+        most: The characters to begin with; they are lowered by as much as the output was too long, until it fits.
     """
     shown = render(most)
-    while len(shown.encode()) > LIMIT and most > 100:
-        most //= 2
+    while (octets := len(shown.encode())) > LIMIT and most > 100:
+        most = most * LIMIT * 19 // (octets * 20)
         shown = render(most)
     return shown
 

@@ -197,7 +197,7 @@ class _Comparison:
     def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
         """A block of the source, closed; its changes are counted outside and told inside."""
         told = self.changes.get((number, index), {})
-        flag = [tag("mark", " ".join(dict.fromkeys(kind for kind, *_ in told))), " "] if told else []
+        flag = [join([tag("mark", kind), " "]) for kind in dict.fromkeys(kind for kind, *_ in told)]
         label = tag("small", f"{number}.{index}", style=RIGHT)
         summary = join([label, tag("span", kind_of(block), class_="kind"), " ", *flag, first_words(block)])
         inner = content(block, Room(self.block_text), self.album)
