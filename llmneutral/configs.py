@@ -383,6 +383,12 @@ class _Defaults:
         self.tell()
 
     @property
+    def is_set(self) -> bool:
+        """Whether there is a base already: given, or made at its first use."""
+        with self._lock:
+            return self._base is not None
+
+    @property
     def is_overridden(self) -> bool:
         """Whether a `with` block is active here."""
         return bool(_overrides.get())

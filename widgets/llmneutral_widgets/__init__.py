@@ -1,1 +1,40 @@
-"""The notebook layer of llmneutral: magics, widgets and views."""
+"""The notebook layer of llmneutral: magics, views, widgets. `%load_ext llmneutral` loads it; importing it is cheap."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llmneutral_widgets import session as session
+    from llmneutral_widgets.display import show as show
+    from llmneutral_widgets.exchange import Exchange as Exchange
+    from llmneutral_widgets.exchange import Exchanges as Exchanges
+    from llmneutral_widgets.panels import ProviderPicker as ProviderPicker
+
+__all__ = ["Exchange", "Exchanges", "ProviderPicker", "load_ipython_extension", "session", "show"]
+
+_PLACES = {"Exchange": "exchange", "Exchanges": "exchange", "ProviderPicker": "panels", "show": "display"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return value
+    if name == "session":
+        return import_module(f"{__name__}.session")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "unload_ipython_extension"]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Loads the magics: `%load_ext llmneutral`."""
+    import_module(f"{__name__}.loading").load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Unloads them; nothing of them is left in the shell."""
+    import_module(f"{__name__}.loading").unload(ipython)

@@ -1,0 +1,67 @@
+"""Which cell is running, and which questions it has asked: the little that must be known of every cell.
+
+A question of a notebook is keyed by its cell's id and its place in that run, so that running the cell again replaces
+it. Terminals and some clients give no id: then there is no key, and every question is a new one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Key(NamedTuple):
+    """The place of a question in the notebook: the cell, and how many questions it had asked before."""
+
+    cell_id: str
+    number: int
+
+
+class Run:
+    """One execution of a cell.
+
+    Attributes:
+        cell_id: The cell's id in the file, or None.
+        made: Conversation and key of each question it has asked.
+    """
+
+    def __init__(self, cell_id: str | None) -> None:
+        self.cell_id = cell_id
+        self.made: set[tuple[str, Key]] = set()
+        self._count = 0
+
+    def next_key(self, conversation: str) -> Key | None:
+        """Returns the key of the next question; None where cells have no ids."""
+        if self.cell_id is None:
+            return None
+        key = Key(self.cell_id, self._count)
+        self._count += 1
+        self.made.add((conversation, key))
+        return key
+
+
+class Runs:
+    """The cells that run now: one, or several where a cell runs others."""
+
+    def __init__(self) -> None:
+        self._open: list[Run] = []
+
+    @property
+    def current(self) -> Run:
+        """The innermost; outside of a cell one without an id."""
+        return self._open[-1] if self._open else Run(None)
+
+    def begin(self, cell_id: str | None) -> None:
+        """Notes that a cell begins."""
+        self._open.append(Run(cell_id))
+
+    def end(self) -> Run | None:
+        """Notes that the innermost has ended and returns it; None if its beginning was not seen."""
+        return self._open.pop() if self._open else None
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._open.clear()
+
+
+RUNS = Runs()
+"""Those of this kernel."""

@@ -1,0 +1,151 @@
+"""The same conversation as several APIs would be sent it. Nothing is sent here, and no key is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import msgspec
+
+from llmneutral_widgets.bundles import Bundle, conversions_bundle, exchange_bundle
+from llmneutral_widgets.exchange import MIME, Exchange
+from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.providers import Providers
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.page import LEFT, doc_link, join, page, tag, visible
+
+MAIN = ("chat_completions", "codex_responses", "anthropic_messages")
+"""The APIs that `%payload` shows beside the one that was asked."""
+_SDKS = {
+    "chat_completions": "openai",
+    "codex_responses": "openai",
+    "anthropic_messages": "anthropic",
+    "gemini_native": "google-genai",
+    "bedrock_converse": "botocore",
+    "cohere_chat": "cohere",
+    "mistral_chat": "mistralai",
+}
+"""API mode -> package of the SDK whose types a payload is held against."""
+
+Found = dict[str, Any]
+"""API mode -> `Conversion`, or the error that came instead."""
+
+
+def apis_of(words: Iterable[str]) -> list[str]:
+    """Returns API modes from what was written; `all` is every registered one.
+
+    Raises:
+        OptionError: If one is unknown.
+    """
+    found: list[str] = []
+    for word in words:
+        found += _registered() if word == "all" else [_canonical(word)]
+    return list(dict.fromkeys(found))
+
+
+def _registered() -> list[str]:
+    """Every API mode that has a transport, those of other packages too."""
+    import llmneutral
+
+    found: Any = llmneutral.convert("?", to="all")
+    return list(found)
+
+
+def _canonical(word: str) -> str:
+    import llmneutral
+
+    try:
+        return str(llmneutral.resolve_api_mode(api_mode=word).mode)
+    except llmneutral.ConfigurationError:
+        raise OptionError(f"unknown API {word}; {nearest(word, [*llmneutral.API_MODES, 'all'])}") from None
+
+
+def conversions(stack: Any, apis: Iterable[str], providers: Providers, driver: Any = None, model: Any = None) -> Found:
+    """Returns the conversions of a conversation, each for what would be asked: the driver, or its provider's own.
+
+    Args:
+        stack: The conversation.
+        apis: API modes.
+        providers: Who can be asked.
+        driver: Whom to convert for where it speaks the API.
+        model: Another model for that driver.
+    """
+    return {api: _converted(stack, api, providers, driver, model) for api in apis}
+
+
+def _converted(stack: Any, api: str, providers: Providers, driver: Any, model: Any) -> Any:
+    import llmneutral
+
+    try:
+        if driver is not None and driver.api_mode == api:
+            return driver.preview(stack, trace=True, **({"model": model} if model else {}))
+        for row in providers.rows():  # the first provider that speaks it, with a model of its own
+            if row["api_mode"] == api and row["model"] and row["key_variable"]:
+                return providers.config(row["name"]).prompt_driver.preview(stack, trace=True)
+        return llmneutral.convert(stack, api, trace=True)
+    except llmneutral.LLMNeutralError as error:
+        return error
+
+
+def verdicts(found: Mapping[str, Any]) -> dict[str, tuple[str | None, Sequence[Any]]]:
+    """Returns what each payload was held against, and the problems; nothing, where that is not possible."""
+    import llmneutral
+
+    validate = getattr(llmneutral, "validate", None)
+    if validate is None:
+        return {}
+    told: dict[str, tuple[str | None, Sequence[Any]]] = {}
+    for api, conversion in found.items():
+        if isinstance(conversion, BaseException):
+            continue
+        try:
+            told[api] = (_against(conversion.api), tuple(validate(conversion.payload, conversion.api)))
+        except llmneutral.LLMNeutralError:  # its SDK is not installed
+            continue
+    return told
+
+
+def _against(api: str) -> str:
+    package = _SDKS.get(api, "")
+    try:
+        return f"{package} {'.'.join(version(package).split('.')[:2])} types"
+    except (PackageNotFoundError, ValueError):
+        return "its types"
+
+
+def compared(found: Mapping[str, Any], stack: Any) -> Bundle:
+    """Returns conversions side by side, with the conversation they were made of."""
+    return conversions_bundle(found, stack, verdicts(found))
+
+
+def changes_bundle(found: Mapping[str, Any]) -> Bundle:
+    """Returns only what was changed: one row for each change, with the blocks it concerns."""
+    rows, lines = [], []
+    for api, conversion in found.items():
+        for change in plain(getattr(conversion, "changes", ())):
+            where = ", ".join([f"{ref[0]}.{ref[1]}" for ref in change["refs"]]) or "–"
+            said = [change["why"], " ", doc_link(change.get("doc"))]
+            cells = [tag("mark", change["kind"]), where, change["step"], join(said)]
+            rows.append(tag("tr", tag("th", api, scope="row", style=LEFT), *[tag("td", c, style=LEFT) for c in cells]))
+            lines.append(f"{api}: {change['kind']} {where} by {change['step']}: {change['why']}")
+    if not rows:
+        nothing = "Nothing was changed: every block has its exact place."
+        return Bundle({"text/html": str(page(tag("p", nothing))), "text/plain": nothing})
+    heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head in ("API", "change", "block", "step", "why")])
+    table = tag("table", tag("thead", heads), tag("tbody", *rows))
+    return Bundle({"text/html": str(page(table)), "text/plain": visible("\n".join(lines))})
+
+
+def dry_bundle(exchange: Exchange, found: Mapping[str, Any]) -> Bundle:
+    """Returns a dry run as it is shown and saved: payloads side by side, and the exchange's JSON."""
+    shown = compared(found, exchange.stack)
+    kept = exchange_bundle(exchange)
+    return Bundle({**shown.data, MIME: kept.data[MIME]}, kept.metadata)
+
+
+def dry_exchange(found: Mapping[str, Any], **fields: Any) -> Exchange:
+    """Returns the exchange of something that was not sent; an API that refused has no payload in it."""
+    good = {api: conversion for api, conversion in found.items() if not isinstance(conversion, BaseException)}
+    made = Exchange(status="dry_run", conversions=good, **fields)
+    return msgspec.structs.replace(made, history={**made.history, "sent": False})

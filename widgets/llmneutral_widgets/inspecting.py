@@ -1,0 +1,357 @@
+"""The five magics beside `%%prompt`: who answers, what the conversation is, what is sent, what came, what it cost."""
+
+from __future__ import annotations
+
+import getpass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llmneutral_widgets import comparing, display, session
+from llmneutral_widgets.asking import MOST_CHUNKS
+from llmneutral_widgets.bundles import Bundle, stack_bundle
+from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.notes import note
+from llmneutral_widgets.options import Grammar, Line, OptionError, setting, whole
+from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD, PROVIDER, STACK, USAGE
+from llmneutral_widgets.prompting import Here
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.deltas import deltas_page
+from llmneutral_widgets.views.page import LEFT, count, page, tag
+
+_RANGE = re.compile(r"(-?\d*):(-?\d*)")
+
+
+def _read(grammar: Grammar, line: str) -> Line | None:
+    """Reads a line; shows the help text and returns None where that is asked for."""
+    found = grammar.parse(line)
+    if found.values.get("help"):
+        note(grammar.help(), as_typed=True)
+        return None
+    return found
+
+
+def _alone(words: Sequence[str], most: int, what: str) -> None:
+    if len(words) > most:
+        raise OptionError(f"{what}; {' '.join(words[most:])} is too much")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %provider
+
+
+def provider(here: Here, line: str) -> None:
+    """Shows and sets who answers."""
+    found = _read(PROVIDER, line)
+    if found is None:
+        return
+    command, *rest = found.words or ("",)
+    if command == "":
+        _show_picker(here)
+    elif command == "list":
+        _list_providers(here)
+    elif command == "key":
+        _ask_key(here, rest)
+    elif command == "preset":
+        _add_preset(here, rest)
+    else:
+        _alone(rest, 0, "%provider takes one name")
+        _set_provider(here, command)
+
+
+def _show_picker(here: Here) -> None:
+    from llmneutral_widgets import panels
+
+    if not here.is_rich:
+        _list_providers(here)
+        return
+    display.publish(panels.picker(here.session.providers).bundle())
+
+
+def _list_providers(here: Here) -> None:
+    import llmneutral
+
+    rows = plain(here.session.providers.rows())
+    current = llmneutral.Defaults.drivers_config.name
+    lines = [
+        f"{'>' if row['name'] == current else ' '} {row['name']:<16} {row['api_mode']:<20} {row['model'] or '–':<24} "
+        f"{'' if row['sdk_installed'] else 'SDK not installed, '}{_key_words(row)}"
+        for row in rows
+    ]
+    display.publish(Bundle({"text/html": str(configs_page(rows, current=current)), "text/plain": "\n".join(lines)}))
+
+
+def _key_words(row: Mapping[str, Any]) -> str:
+    if not row["key_variable"]:
+        return "no key needed"
+    return f"{row['key_variable']} {'set' if row['key_set'] else 'not set'}"
+
+
+def _set_provider(here: Here, name: str) -> None:
+    import llmneutral
+
+    defaults, config = llmneutral.Defaults, here.session.providers.config(name)
+    defaults.drivers_config = config
+    status = config.status()
+    said = [f"{config.name} · {config.model or 'no model'} answers from now on"]
+    if not status.sdk_installed:
+        said.append(f"{status.sdk} is not installed")
+    if status.key_variable and not status.key_set:
+        said.append(f"{status.key_variable} is not set")
+    if defaults.drivers_config is not config:
+        said.append(f"inside this `with` it is still {defaults.drivers_config.name}")
+    note("; ".join(said))
+
+
+def _ask_key(here: Here, words: Sequence[str]) -> None:
+    if len(words) != 1:
+        raise OptionError("%provider key takes the name of a provider, and never the key itself: it is asked for")
+    status = here.session.providers.config(words[0]).status()
+    if status.key_variable is None:
+        raise OptionError(f"{words[0]} needs no key")
+    typed = getpass.getpass(f"{status.key_variable}: ").strip()
+    if not typed:
+        raise OptionError("no key was typed, and nothing has changed")
+    here.session.providers.set_key(words[0], typed)
+    note(f"{words[0]} has a key, in this process only")
+
+
+def _add_preset(here: Here, words: Sequence[str]) -> None:
+    if len(words) < 2 or not words[0].isidentifier():
+        raise OptionError("%provider preset takes a name, who is asked, and settings: preset fast openai temperature=0")
+    name, target, *given = words
+    if name in here.session.providers.names():
+        import llmneutral
+
+        if name in llmneutral.CONFIGS:
+            raise OptionError(f"{name} is a provider already; choose another name")
+    config = here.session.providers.config(target)
+    here.session.providers.keep(name, config.evolve(**dict(map(setting, given))))
+    note(f"-p {name} asks {config.name} · {config.model or 'no model'}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %stack
+
+
+def stack(here: Here, line: str) -> None:
+    """Shows and keeps conversations."""
+    found = _read(STACK, line)
+    if found is None:
+        return
+    command, *rest = found.words or ("",)
+    act = _STACK_COMMANDS.get(command)
+    if act is not None:
+        act(here, rest)
+        return
+    words = [word for word in found.words if not _RANGE.fullmatch(word)]
+    ranges = [word for word in found.words if _RANGE.fullmatch(word)]
+    _alone(words, 1, "%stack shows one conversation")
+    _alone(ranges, 1, "%stack shows one range")
+    _show_stack(here, words[0] if words else None, _slice(ranges, bool(found.values.get("all"))))
+
+
+def _slice(ranges: Sequence[str], everything: bool) -> slice | None:
+    if everything:
+        return slice(None)
+    if not ranges:
+        return None
+    start, _, stop = ranges[0].partition(":")
+    return slice(int(start) if start else None, int(stop) if stop else None)
+
+
+def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
+    conversation = here.session.known(name)
+    display.publish(
+        stack_bundle(
+            conversation.stack(),
+            name=conversation.name,
+            marks=conversation.marks(),
+            tokens=conversation.tokens(),
+            shown=shown,
+        )
+    )
+
+
+def _list_stacks(here: Here, words: Sequence[str]) -> None:
+    _alone(words, 0, "%stack list takes nothing")
+    found = session.summary(here.session.conversations, here.session.current)
+    heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head in ("conversation", "exchanges", "messages")])
+    rows = []
+    for name, turns, messages, is_current in found:
+        first = tag("th", f"{name}{' (current)' if is_current else ''}", scope="row", style=LEFT)
+        rows.append(tag("tr", first, *[tag("td", str(n), style=LEFT) for n in (turns, messages)]))
+    table = tag("table", tag("thead", heads), tag("tbody", *rows))
+    text = "\n".join([f"{'>' if on else ' '} {name}: {count(turns, 'exchange')}" for name, turns, _, on in found])
+    display.publish(Bundle({"text/html": str(page(table, sections=("usage",))), "text/plain": text}))
+
+
+def _use_stack(here: Here, words: Sequence[str]) -> None:
+    if len(words) != 1:
+        raise OptionError("%stack use takes the name of a conversation; a new name makes an empty one")
+    here.session.current = here.session.conversation(words[0]).name
+    note(f"questions go to the conversation {words[0]}")
+
+
+def _reset_stack(here: Here, words: Sequence[str]) -> None:
+    _alone(words, 1, "%stack reset takes one name")
+    conversation = here.session.known(words[0] if words else None)
+    number = len(conversation.turns)
+    conversation.turns.clear()
+    note(f"{conversation.name} is empty; {count(number, 'exchange')} taken out")
+
+
+def _drop_turns(here: Here, words: Sequence[str]) -> None:
+    if len(words) != 1:
+        raise OptionError("%stack drop takes how many of the last exchanges to take out")
+    try:
+        number = whole(1)(words[0])
+    except OptionError as error:
+        raise OptionError(f"%stack drop {error}") from None
+    conversation = here.session.conversation()
+    note(f"{count(conversation.drop(number), 'exchange')} taken out of {conversation.name}")
+
+
+def _save_stack(here: Here, words: Sequence[str]) -> None:
+    path = _file(words, "save", (".json", ".md"))
+    conversation = here.session.conversation()
+    found = conversation.stack()
+    if path.suffix == ".md":
+        parts = [f"## {message.role}\n\n{message.to_text()}\n" for message in found.messages]
+        path.write_text(plain("\n".join(parts)), encoding="utf-8")
+    else:
+        # Through the same door as everything that leaves: what looks like a key is not written.
+        path.write_text(plain(found.to_json()) + "\n", encoding="utf-8")
+    note(f"{count(len(found.messages), 'message')} of {conversation.name} written to {path.name}")
+
+
+def _load_stack(here: Here, words: Sequence[str]) -> None:
+    import llmneutral
+
+    path = _file(words, "load", (".json",))
+    try:
+        found = llmneutral.PromptStack.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"%stack load {path.name}: {error.strerror}") from None
+    except (llmneutral.ConversionError, UnicodeDecodeError) as error:
+        raise OptionError(f"%stack load {path.name}: {error}") from None
+    conversation = here.session.conversation()
+    conversation.load(found.messages)
+    note(f"{count(len(found.messages), 'message')} loaded into {conversation.name}")
+
+
+def _file(words: Sequence[str], command: str, kinds: tuple[str, ...]) -> Path:
+    if len(words) != 1 or Path(words[0]).suffix not in kinds:
+        raise OptionError(f"%stack {command} takes one file that ends in {' or '.join(kinds)}")
+    return Path(words[0]).expanduser()
+
+
+_STACK_COMMANDS: dict[str, Callable[[Here, Sequence[str]], None]] = {
+    "list": _list_stacks,
+    "use": _use_stack,
+    "reset": _reset_stack,
+    "drop": _drop_turns,
+    "save": _save_stack,
+    "load": _load_stack,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %payload
+
+
+def payload(here: Here, line: str) -> None:
+    """Shows what is sent: the last request beside what the other APIs would be sent, or the conversation for some."""
+    found = _read(PAYLOAD, line)
+    if found is None:
+        return
+    source, conversions = _last_request(here) if not found.words else _for_apis(here, found.words)
+    if found.values.get("json"):
+        bundle = comparing.compared(conversions, None)
+    elif found.values.get("changes"):
+        bundle = comparing.changes_bundle(conversions)
+    else:
+        bundle = comparing.compared(conversions, source)
+    display.publish(bundle)
+    if out := found.values.get("out"):
+        here.ip.user_ns[out] = conversions
+
+
+def _last_request(here: Here) -> tuple[Any, dict[str, Any]]:
+    """The last request as it was sent, and the same for the main APIs beside it."""
+    last = here.session.last
+    if last is None or last.stack is None or last.conversion is None:
+        raise OptionError("nothing was sent yet: %%prompt asks, %%prompt --compare all only converts")
+    others = [api for api in comparing.MAIN if api != last.conversion.api]
+    beside = comparing.conversions(last.stack, others, here.session.providers)
+    return last.stack, {last.conversion.api: last.conversion, **beside}
+
+
+def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    apis = comparing.apis_of([name for word in words for name in word.split(",") if name])
+    conversation = here.session.conversation()
+    source = conversation.stack(is_request=True)
+    if not source.messages:
+        raise OptionError(f"the conversation {conversation.name} is empty: %%prompt adds the first message")
+    last = here.session.last
+    if last is not None and last.stack is not None:
+        source.tools, source.output_schema = last.stack.tools, last.stack.output_schema
+        source.settings = dict(last.stack.settings)
+    asked = here.session.providers.asked(None, None, here.namespace)
+    return source, comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %deltas
+
+
+def deltas(here: Here, line: str) -> None:
+    """Shows a stream as it came."""
+    found = _read(DELTAS, line)
+    if found is None:
+        return
+    if found.words[:1] == ("save",):
+        raise OptionError("%deltas save needs the replay driver, which this version does not have")
+    _alone(found.words, 1, "%deltas shows one exchange")
+    exchange = _chosen(here, found.words, found.values.get("provider"))
+    record = exchange.deltas if exchange is not None else ()
+    badges = [exchange.status] if exchange is not None and exchange.status != "complete" else []
+    stopped = f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
+    shown = deltas_page(plain([list(entry) for entry in record]), stopped=stopped, badges=badges)
+    text = f"{count(len(record), 'chunk')} recorded" if record else "no stream recorded: run with --stream"
+    display.publish(Bundle({"text/html": str(shown), "text/plain": text}))
+
+
+def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:
+    if words:
+        return here.session.find(words[0])
+    if name is None:
+        return here.session.last
+    found = [exchange for exchange in here.session.results if exchange.provider == name]
+    if not found:
+        asked = ", ".join([str(exchange.provider) for exchange in here.session.results]) or "nobody yet"
+        raise OptionError(f"-p {name} was not asked last; asked: {asked}")
+    return found[0]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %usage
+
+
+def usage(here: Here, line: str) -> Any:
+    """Shows tokens and time of this session; returns them as a DataFrame."""
+    found = _read(USAGE, line)
+    if found is None:
+        return None
+    _alone(found.words, 0, "%usage takes no words")
+    if "prices" in found.values:
+        raise OptionError("--prices needs llmneutral.prices, which this version does not have: costs are n/a")
+    if found.values.get("reset"):
+        here.session.rows.clear()
+        note("usage begins again")
+        return None
+    from llmneutral_widgets.tables import usage_frame
+
+    return usage_frame(plain(here.session.rows), found.values.get("by"))

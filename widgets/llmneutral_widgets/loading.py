@@ -1,0 +1,152 @@
+"""What `%load_ext llmneutral` puts into a shell, and what unloading takes out again: all of it.
+
+Loading is quick, says nothing, and changes nothing but the shell: what is heavy is imported when it is first used, and
+the formatters are told our classes by name.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from llmneutral_widgets.cells import RUNS
+from llmneutral_widgets.completion import EXPRESSION, completers, names_completer
+from llmneutral_widgets.magics import magics_class
+
+BUNDLED = {
+    "Conversion": "llmneutral.convert.transport",
+    "DriversConfig": "llmneutral.configs",
+    "LLMNeutralError": "llmneutral.errors",
+    "Message": "llmneutral.ir.messages",
+    "NormalizedResponse": "llmneutral.ir.responses",
+    "PromptStack": "llmneutral.ir.stack",
+}
+"""Classes of the face that show themselves in a notebook -> the module they say they are of."""
+EXCHANGES = ("Exchange", "Exchanges")
+_HOOK = "complete_command"
+
+
+class _Loaded:
+    """What was put into a shell."""
+
+    def __init__(self, ip: Any) -> None:
+        self.ip = ip
+        self.magics = magics_class()(shell=ip)
+        self.completers = completers()
+        self.events = {"pre_run_cell": _begin, "post_run_cell": _end}
+
+
+_LOADED: dict[int, _Loaded] = {}
+
+
+def load(ip: Any) -> None:
+    """Registers the magics, the formatters, the completers and the events; doing it again changes nothing."""
+    if id(ip) in _LOADED:
+        return
+    found = _LOADED[id(ip)] = _Loaded(ip)
+    ip.register_magics(found.magics)
+    _register_formatters(ip)
+    for name, complete in found.completers.items():
+        ip.set_hook(_HOOK, complete, str_key=name)
+    ip.set_hook(_HOOK, names_completer, re_key=EXPRESSION)
+    for event, callback in found.events.items():
+        ip.events.register(event, callback)
+
+
+def unload(ip: Any) -> None:
+    """Takes all of it out, and ends the session."""
+    found = _LOADED.pop(id(ip), None)
+    if found is None:
+        return
+    for event, callback in found.events.items():
+        ip.events.unregister(event, callback)
+    _unhook(ip, {*found.completers.values(), names_completer})
+    _unregister_formatters(ip)
+    for kind, magics in found.magics.magics.items():
+        for name in magics:
+            ip.magics_manager.magics[kind].pop(name, None)
+    ip.magics_manager.registry.pop(type(found.magics).__name__, None)
+    ip.configurables.remove(found.magics)
+    RUNS.clear()
+    for name in ("panels", "session"):
+        if (module := sys.modules.get(f"llmneutral_widgets.{name}")) is not None:
+            module.close()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Formatters
+
+
+def _register_formatters(ip: Any) -> None:
+    formatters = ip.display_formatter
+    for name, module in BUNDLED.items():
+        formatters.mimebundle_formatter.for_type_by_name(module, name, _bundle)
+    for name in EXCHANGES:
+        formatters.ipython_display_formatter.for_type_by_name("llmneutral_widgets.exchange", name, _show_elsewhere)
+
+
+def _unregister_formatters(ip: Any) -> None:
+    formatters = ip.display_formatter
+    for formatter, places in (
+        (formatters.mimebundle_formatter, [(module, name) for name, module in BUNDLED.items()]),
+        (formatters.ipython_display_formatter, [("llmneutral_widgets.exchange", name) for name in EXCHANGES]),
+    ):
+        for place in places:
+            formatter.deferred_printers.pop(place, None)
+        ours = [kind for kind, shown in formatter.type_printers.items() if shown in (_bundle, _show_elsewhere)]
+        for kind in ours:
+            del formatter.type_printers[kind]
+
+
+def _bundle(value: Any, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How the library's values show themselves."""
+    from llmneutral_widgets.bundles import bundle_of
+
+    data, metadata = bundle_of(value)
+    return data, dict(metadata)
+
+
+def _show_elsewhere(value: Any) -> None:
+    """An exchange is shown by the cell that makes it, while it is made; only other cells show it as their value."""
+    from llmneutral_widgets import display
+    from llmneutral_widgets.bundles import bundle_of
+
+    exchanges = value if isinstance(value, list) else [value]
+    now = getattr(display.shell(), "execution_count", None)
+    if not exchanges or any([each.execution_count is None or each.execution_count != now for each in exchanges]):
+        display.publish(bundle_of(value))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Completers and events
+
+
+def _unhook(ip: Any, ours: set[Callable[..., Any]]) -> None:
+    dispatcher = ip.strdispatchers.get(_HOOK)
+    if dispatcher is None:
+        return
+    for table in (dispatcher.strs, dispatcher.regexs):
+        for key, chain in list(table.items()):
+            chain.chain = [entry for entry in chain.chain if getattr(entry[1], "__func__", entry[1]) not in ours]
+            if not chain.chain:
+                del table[key]
+
+
+def _begin(info: Any) -> None:
+    RUNS.begin(getattr(info, "cell_id", None))
+
+
+def _end(result: Any) -> None:
+    """A cell that ran to its end has asked all it asks now; one that failed keeps what it had asked before."""
+    run = RUNS.end()
+    module = sys.modules.get("llmneutral_widgets.session")
+    if run is not None and module is not None and result is not None and result.success:
+        found = module.begun()
+        if found is not None:
+            found.end_cell(run)
+
+
+EXPRESSION_KEY = re.compile(EXPRESSION)
+"""What IPython files the names' completer under."""

@@ -1,0 +1,173 @@
+"""The widgets, thin: each binds a pure view, and shows its static form where there are no widgets.
+
+Callbacks are short, write to the widget's own text and never print: they may run in another thread. What goes wrong in
+one is told in the widget, not in some cell's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.providers import Providers, with_model
+from llmneutral_widgets.scrub import current_secrets, plain
+from llmneutral_widgets.views.configs import configs_page
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class ProviderPicker:
+    """A dropdown that is bound to `Defaults`: a pick sets the base, and it follows what is set in code.
+
+    Attributes:
+        box: The widget: the dropdown, the model, a mark while a `with` is active, and a line for what went wrong.
+        last_error: What a callback failed with, or None.
+
+    Args:
+        providers: The configs by name; those of the library unless given.
+    """
+
+    def __init__(self, providers: Providers | None = None) -> None:
+        import ipywidgets
+
+        import llmneutral
+
+        self._owned = None if providers is not None else Providers()
+        self.providers = providers or self._owned or Providers()
+        self.last_error: BaseException | None = None
+        wide = {"width": "22em"}
+        self.dropdown = ipywidgets.Dropdown(description="Provider", layout=wide, style={"description_width": "5.5em"})
+        self.model = ipywidgets.Combobox(
+            description="Model",
+            layout=wide,
+            style={"description_width": "5.5em"},
+            continuous_update=False,
+            ensure_option=False,
+            placeholder="a model's name, then Enter",
+        )
+        self.mark = ipywidgets.HTML()
+        self.status = ipywidgets.HTML()
+        self.box = ipywidgets.VBox([ipywidgets.HBox([self.dropdown, self.model]), self.mark, self.status])
+        self._handle = llmneutral.Defaults.subscribe(self._guarded(self.follow))
+        self.follow(llmneutral.Defaults)
+        self.dropdown.observe(self._guarded(self._pick), "value")
+        self.model.observe(self._guarded(self._pick_model), "value")
+
+    def close(self) -> None:
+        """Ends the binding, and takes the widget off the page."""
+        self._handle.off()
+        if self._owned is not None:
+            self._owned.close()
+        self.box.close()
+
+    def follow(self, defaults: Any) -> None:
+        """Shows what is in effect: called on every change of the base, and when a `with` is entered or left."""
+        base, now = defaults.base, defaults.drivers_config
+        options = self._options()
+        if base.name not in [name for _, name in options]:
+            options.append((base.name, base.name))
+        # Guarded against echo by comparing: what is set to the value it has sends nothing.
+        if [*self.dropdown.options] != options:
+            self.dropdown.options = options
+        if self.dropdown.value != base.name:
+            self.dropdown.value = base.name
+        models = [model for model in dict.fromkeys([base.model, self._default_model(base.name)]) if model]
+        if [*self.model.options] != models:
+            self.model.options = models
+        if self.model.value != (base.model or ""):
+            self.model.value = base.model or ""
+        inside = f"inside <code>with</code>: {escape(now.name)} (after it: {escape(base.name)})"
+        self.mark.value = "" if now is base else inside
+
+    def _options(self) -> list[tuple[str, str]]:
+        return [(_label(row), row["name"]) for row in self.providers.rows()]
+
+    def _default_model(self, name: str) -> str | None:
+        import llmneutral
+
+        try:
+            return llmneutral.drivers_config(name).model
+        except llmneutral.ConfigurationError:  # a config or preset of the user's
+            return None
+
+    def _pick(self, change: Any) -> None:
+        import llmneutral
+
+        base = llmneutral.Defaults.base
+        if change["new"] is not None and change["new"] != base.name:
+            llmneutral.Defaults.drivers_config = self.providers.config(change["new"])
+
+    def _pick_model(self, change: Any) -> None:
+        import llmneutral
+
+        base, model = llmneutral.Defaults.base, str(change["new"]).strip()
+        if model and model != base.model:
+            llmneutral.Defaults.drivers_config = with_model(base, model)
+
+    def _guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Tells in the widget what a callback fails with; code that sets `Defaults` never sees it."""
+
+        def call(change: Any) -> None:
+            try:
+                callback(change)
+            except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the widget
+                self.last_error = error
+                said = current_secrets().text(f"{type(error).__name__}: {error}")
+                self.status.value = f"<span role=status>{escape(said)}</span>"
+            else:
+                self.last_error = None
+                if self.status.value:
+                    self.status.value = ""
+
+        return call
+
+    def bundle(self) -> Bundle:
+        """Returns the widget, and the table of configs for where there are no widgets."""
+        import llmneutral
+
+        self.follow(llmneutral.Defaults)
+        name = llmneutral.Defaults.drivers_config.name
+        live = self.box._repr_mimebundle_() or {}
+        shown = {"text/html": str(configs_page(plain(self.providers.rows()), current=name))}
+        if WIDGET in live:
+            shown[WIDGET] = live[WIDGET]
+        return Bundle({**shown, "text/plain": f"Provider: {name}"})
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return dict(self.bundle().data)
+
+
+def _label(row: Any) -> str:
+    """A config as the list names it: with what it lacks."""
+    if not row["sdk_installed"]:
+        return f"{row['name']} (SDK not installed)"
+    if row["key_variable"] and not row["key_set"]:
+        return f"{row['name']} (no key)"
+    return str(row["name"])
+
+
+class _Kernel:
+    """The picker of this kernel: shown again, it is the same one."""
+
+    def __init__(self) -> None:
+        self.picker: ProviderPicker | None = None
+
+
+_KERNEL = _Kernel()
+
+
+def picker(providers: Providers) -> ProviderPicker:
+    """Returns the picker of this kernel, made when it is first asked for."""
+    if _KERNEL.picker is None or _KERNEL.picker.providers is not providers:
+        close()
+        _KERNEL.picker = ProviderPicker(providers)
+    return _KERNEL.picker
+
+
+def close() -> None:
+    """Takes the picker of this kernel away."""
+    found, _KERNEL.picker = _KERNEL.picker, None
+    if found is not None:
+        found.close()

@@ -1,0 +1,322 @@
+"""`%%prompt`: from its line and body to an answer that is shown, kept and returned.
+
+What must live here: the order of things. Everything that can be wrong is looked at before the conversation is touched
+and before anything is sent; what was sent is kept, however it ended; and only then an error goes on its way.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from llmneutral_widgets import comparing, display
+from llmneutral_widgets.asking import Outcome, Question, ask, ask_all, cleaned
+from llmneutral_widgets.bundles import Bundle, exchanges_bundle, stack_bundle
+from llmneutral_widgets.cells import RUNS, Key
+from llmneutral_widgets.composing import Composed, compose
+from llmneutral_widgets.exchange import Exchange, Exchanges, new_id
+from llmneutral_widgets.formats import FormSink, first_code, formed
+from llmneutral_widgets.notes import note
+from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.prompt_line import PROMPT, PromptLine, parse_prompt
+from llmneutral_widgets.providers import Asked
+from llmneutral_widgets.scrub import current_secrets
+from llmneutral_widgets.session import Conversation, Sent, Session
+from llmneutral_widgets.sinks import CollectSink, Columns, Sink, TextSink
+
+_STOPPED = "KeyboardInterrupt"
+
+
+Answer = TypeVar("Answer", Exchange, Exchanges)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What `%config PromptMagics` says.
+
+    Attributes:
+        provider: Who is asked where no `-p` says it; "" is what `Defaults` has.
+        model: Another model where no `-m` says it; "" is the driver's.
+        stream: Whether to stream where the line does not say it.
+        history: How many earlier exchanges are sent where the line does not say it; None is all.
+        plain: Whether answers are printed as text, as in terminals.
+        tracebacks: `short` or `full`.
+    """
+
+    provider: str = ""
+    model: str = ""
+    stream: bool = True
+    history: int | None = None
+    plain: bool = False
+    tracebacks: str = "short"
+
+
+class Here(msgspec.Struct, frozen=True):
+    """Where a magic runs: the shell, the session, the user's names, and the settings."""
+
+    ip: Any
+    session: Session
+    namespace: Mapping[str, Any]
+    settings: Settings = Settings()
+
+    @property
+    def is_rich(self) -> bool:
+        """Whether outputs can be replaced here."""
+        return display.has_kernel() and not self.settings.plain
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a `%%prompt` means, with nothing done yet."""
+
+    given: PromptLine
+    composed: Composed
+    conversation: Conversation
+    key: Key | None
+    sent: Sent
+    stack: Any
+    asked: tuple[Asked, ...]
+
+
+def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | None:
+    """Does what a `%%prompt` or `%prompt` says.
+
+    Args:
+        here: Where it runs.
+        line: What stands behind the magic's name.
+        cell: The text below the line; None for `%prompt`.
+
+    Returns:
+        The exchange, or the exchanges where several were asked; None for `--help`.
+
+    Raises:
+        OptionError: If the line cannot be meant, or names what is not there.
+        LLMNeutralError: If the question cannot be asked, or the provider failed.
+        KeyboardInterrupt: If it was interrupted.
+    """
+    given = parse_prompt(line)
+    if given.help:
+        note(PROMPT.help(), as_typed=True)
+        return None
+    plan = _plan(here, given, cell)
+    try:
+        if given.compare:
+            return _bound(here, plan, _compare(here, plan))
+        if given.dry_run:
+            return _bound(here, plan, _dry(here, plan))
+        if plan.sent.replaced:
+            note("the system text of the conversation is replaced")
+        return _several(here, plan) if len(plan.asked) > 1 else _single(here, plan)
+    except Exception as error:
+        _show_refused(plan, error)
+        raise
+
+
+def _plan(here: Here, given: PromptLine, cell: str | None) -> Plan:
+    """Looks at everything that can be wrong, and does nothing."""
+    import llmneutral
+
+    composed = compose(given, cell, here.namespace)
+    if given.run_tools:
+        raise OptionError("--run-tools needs llmneutral.Agent, which this version does not have: calls are only shown")
+    conversation = here.session.conversation(given.stack)
+    settings = here.settings
+    is_real = not (given.compare or given.dry_run)
+    key = RUNS.current.next_key(conversation.name) if is_real else None
+    sent = conversation.plan(
+        composed.question,
+        key=key,
+        system=composed.system,
+        last=settings.history if given.history is None else given.history,
+        new=given.new,
+    )
+    stack = llmneutral.PromptStack(
+        sent.messages, tools=composed.tools, output_schema=composed.output_schema, settings=dict(given.settings)
+    )
+    model = given.model or settings.model or None
+    providers = given.providers or (settings.provider or None,)
+    asked = tuple([here.session.providers.asked(written, model, here.namespace) for written in providers])
+    return Plan(given=given, composed=composed, conversation=conversation, key=key, sent=sent, stack=stack, asked=asked)
+
+
+def _bound(here: Here, plan: Plan, result: Answer) -> Answer:
+    """Binds the result to the variable that `-o` names."""
+    if plan.given.out:
+        here.ip.user_ns[plan.given.out] = result
+    return result
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Asking
+
+
+def _question(here: Here, plan: Plan, asked: Asked) -> Question:
+    given, wanted = plan.given, plan.stack.settings.get("stream")
+    stream = given.stream if given.stream is not None else here.settings.stream if wanted is None else bool(wanted)
+    return Question(
+        asked=asked,
+        stack=plan.stack,
+        sent=plan.sent,
+        conversation=plan.conversation.name,
+        cell_id=RUNS.current.cell_id,
+        stream=stream,
+        execution_count=getattr(here.ip, "execution_count", None),
+    )
+
+
+def _sink(here: Here, given: PromptLine) -> Sink:
+    if given.quiet:
+        return CollectSink()
+    if not here.is_rich:
+        return TextSink()
+    found = FormSink(display.publish)
+    found.form = given.format
+    return found
+
+
+def _single(here: Here, plan: Plan) -> Exchange:
+    outcome = ask(_question(here, plan, plan.asked[0]), _sink(here, plan.given))
+    exchange = outcome.exchange
+    if exchange is not None:
+        here.session.record(plan.key, [exchange], new=plan.given.new)
+        _bound(here, plan, exchange)
+    if outcome.error is not None:
+        raise presentable(outcome.error, here.settings, is_shown=here.is_rich and not plan.given.quiet)
+    assert exchange is not None  # without an error there is one
+    if plan.given.quiet:
+        display.publish(formed(exchange, "line"))
+    if plan.given.format == "code":
+        _propose_code(here, exchange)
+    return exchange
+
+
+def _propose_code(here: Here, exchange: Exchange) -> None:
+    """Puts the first code of an answer into a new cell, where it can be read; it is never run from here."""
+    code = first_code(exchange.text)
+    if code is None:
+        note("the answer holds no fenced code")
+    else:
+        here.ip.set_next_input(code)
+
+
+def _several(here: Here, plan: Plan) -> Exchanges:
+    questions = [_question(here, plan, asked) for asked in plan.asked]
+    interrupt: KeyboardInterrupt | None = None
+    if here.is_rich and not plan.given.quiet:
+        outcomes, interrupt = ask_all(questions, Columns(display.publish, len(questions)).sinks)
+    elif plan.given.quiet:
+        outcomes, interrupt = ask_all(questions, [CollectSink() for _ in questions])
+    else:
+        outcomes = _in_turn(questions)
+        interrupt = next((o.error for o in outcomes if isinstance(o.error, KeyboardInterrupt)), None)
+    exchanges = Exchanges([outcome.exchange for outcome in outcomes if outcome.exchange is not None])
+    if exchanges:
+        here.session.record(plan.key, exchanges, new=plan.given.new)
+        _bound(here, plan, exchanges)
+        if plan.given.quiet:
+            display.publish(_lines(exchanges))
+    error = interrupt or next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    if error is not None:
+        raise presentable(error, here.settings, is_shown=here.is_rich and not plan.given.quiet)
+    return exchanges
+
+
+def _in_turn(questions: list[Question]) -> list[Outcome]:
+    """Asks one after another: a terminal cannot show several answers at once."""
+    outcomes: list[Outcome] = []
+    for question in questions:
+        try:
+            outcomes.append(ask(question, TextSink()))
+        except Exception as error:  # noqa: BLE001  # the others are asked all the same; it is raised in the end
+            outcomes.append(Outcome(None, error))
+        if isinstance(outcomes[-1].error, KeyboardInterrupt):
+            break
+    return outcomes
+
+
+def _lines(exchanges: Exchanges) -> Bundle:
+    bundle = exchanges_bundle(exchanges)
+    shown = [formed(exchange, "line") for exchange in exchanges]
+    html = "".join([each.data["text/html"] for each in shown])
+    return Bundle({**bundle.data, "text/html": html, "text/plain": "\n".join([s.data["text/plain"] for s in shown])})
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Not asking
+
+
+def _compare(here: Here, plan: Plan) -> Exchange:
+    asked = plan.asked[0]
+    apis = comparing.apis_of(plan.given.compare)
+    found = comparing.conversions(plan.stack, apis, here.session.providers, asked.driver, asked.model)
+    return _show_dry(here, plan, found)
+
+
+def _dry(here: Here, plan: Plan) -> Exchange:
+    found: dict[str, Any] = {}
+    for asked in plan.asked:
+        name = asked.driver.api_mode
+        name = f"{name} ({asked.name})" if name in found else name
+        found[name] = asked.driver.preview(plan.stack, trace=True, **asked.overrides)
+    return _show_dry(here, plan, found)
+
+
+def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
+    asked = plan.asked[0]
+    exchange = comparing.dry_exchange(
+        found,
+        id=new_id(),
+        parent=plan.sent.parent,
+        cell_id=RUNS.current.cell_id,
+        name=plan.conversation.name,
+        **asked.told(),
+        settings=plan.stack.settings,
+        messages=plan.sent.added,
+        history={"messages": plan.sent.earlier},
+        stack=plan.stack,
+        execution_count=getattr(here.ip, "execution_count", None),
+    )
+    display.publish(comparing.dry_bundle(exchange, found))
+    return exchange
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Errors
+
+
+def _show_refused(plan: Plan, error: Exception) -> None:
+    """Shows the conversation with the blocks that cannot be sent marked in it, before the error itself is shown."""
+    refs = [tuple(ref) for ref in getattr(error, "refs", None) or ()]
+    if refs:
+        display.publish(stack_bundle(plan.stack, bad=refs, name=plan.conversation.name))
+
+
+def presentable(error: BaseException, settings: Settings, *, is_shown: bool) -> BaseException:
+    """Returns an error as a cell shows it: without secrets, in a few lines, in one where its output tells it already.
+
+    Args:
+        error: It is changed in place.
+        settings: How errors are shown.
+        is_shown: Whether the output of the exchange says all of it.
+    """
+    import llmneutral
+
+    if getattr(error, "_is_presentable", False):
+        return error
+    secrets = current_secrets()
+    cleaned(error, secrets)
+    if settings.tracebacks == "full":
+        lines = [secrets.text(line.rstrip("\n")) for line in traceback.format_exception(error)]
+        _render(error, lines)
+    elif isinstance(error, KeyboardInterrupt):
+        _render(error, ["KeyboardInterrupt: the answer was stopped; what had come is kept"] if is_shown else [_STOPPED])
+    elif is_shown and isinstance(error, llmneutral.LLMNeutralError):
+        _render(error, error._render_traceback_()[:1])
+    return error
+
+
+def _render(error: BaseException, lines: list[str]) -> None:
+    """Tells IPython what to show of an error."""
+    error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
+    error._is_presentable = True  # type: ignore[attr-defined]

@@ -1,0 +1,141 @@
+"""Who can be asked, by name: the library's configs, those the user made, and presets.
+
+What must live here: from what is written behind `-p` or `%provider` to a driver. Names are those of the library; a
+config of the user's takes the place of the one with its name, so that its key and its settings stay in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from llmneutral_widgets.interpolation import only_place, resolve
+from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.scrub import remember
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Who is asked.
+
+    Attributes:
+        name: Short name of the config.
+        driver: The driver, as it was at this moment.
+        model: Another model for this call; None is the driver's own.
+    """
+
+    name: str
+    driver: Any
+    model: str | None = None
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """What the call says beside the stack."""
+        return {"model": self.model} if self.model else {}
+
+    def told(self) -> dict[str, Any]:
+        """Returns who that is, for views."""
+        return {
+            "provider": self.name,
+            "api": self.driver.api_mode,
+            "model": self.model or self.driver.model,
+        }
+
+
+class Providers:
+    """Configs by name. What is found here is used, not copied: a driver and its connections are kept."""
+
+    def __init__(self) -> None:
+        import llmneutral
+
+        self._own: dict[str, Any] = {}
+        self._handle = llmneutral.Defaults.subscribe(self._follow)
+
+    def close(self) -> None:
+        """Ends the following of `Defaults`."""
+        self._handle.off()
+
+    def _follow(self, defaults: Any) -> None:
+        if defaults.is_set:
+            self._own[defaults.base.name] = defaults.base
+
+    def names(self) -> list[str]:
+        """Returns every name, those of presets last."""
+        import llmneutral
+
+        return list(dict.fromkeys([*llmneutral.CONFIGS, *self._own]))
+
+    def config(self, written: str) -> Any:
+        """Returns the config of a name, `NAME` or `NAME/MODEL`.
+
+        Raises:
+            OptionError: If there is none of this name.
+        """
+        import llmneutral
+
+        name, _, model = written.strip().partition("/")
+        self._follow(llmneutral.Defaults)
+        if name not in self._own:
+            try:
+                self._own[name] = llmneutral.drivers_config(name)
+            except llmneutral.ConfigurationError:
+                raise OptionError(f"unknown provider {name}; {nearest(name, self.names())}") from None
+        return with_model(self._own[name], model) if model else self._own[name]
+
+    def keep(self, name: str, config: Any) -> None:
+        """Keeps a config under a name of the user's (a preset)."""
+        self._own[name] = config
+
+    def set_key(self, name: str, key: str) -> None:
+        """Gives a config a key that was typed: it is kept in this process only, and never shown."""
+        import llmneutral
+
+        remember(key)
+        defaults, config = llmneutral.Defaults, self.config(name).evolve(api_key=key)
+        self._own[name] = config
+        if defaults.is_set and defaults.base.name == name:
+            defaults.base = config
+
+    def asked(self, written: str | None, model: str | None, namespace: Mapping[str, Any]) -> Asked:
+        """Returns who is asked.
+
+        Args:
+            written: `NAME`, `NAME/MODEL` or `{{variable}}`; None is what is in effect at this moment.
+            model: Another model of the same driver.
+            namespace: The user's names.
+
+        Raises:
+            OptionError: If there is none of this name, or the variable holds neither driver nor config.
+            ConfigurationError: If the config needs a model and has none.
+        """
+        import llmneutral
+
+        if written is None:
+            found = llmneutral.Defaults.drivers_config
+        elif (place := only_place(written)) is not None:
+            found = resolve(place, namespace)
+        else:
+            name, _, own = written.partition("/")
+            if own and model and own != model:
+                raise OptionError(f"-p asks for the model {own}, -m for {model}")
+            found, model = self.config(name), model or own
+        if isinstance(found, llmneutral.BasePromptDriver):
+            return Asked(found.provider or type(found).__name__, found, model)
+        if not hasattr(found, "prompt_driver") or not hasattr(found, "evolve"):
+            raise OptionError(f"-p {written} is a {type(found).__name__}; it takes a driver or a DriversConfig")
+        if model and found.model is None:
+            found, model = with_model(found, model), None
+        return Asked(found.name, found.prompt_driver, model)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns what each config could do now: of a key only whether it is set."""
+        return [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
+
+
+def with_model(config: Any, model: str) -> Any:
+    """Returns a copy of a config with another model."""
+    import llmneutral
+
+    is_azure = isinstance(config, llmneutral.AzureOpenAiDriversConfig)
+    return config.evolve(**{"deployment" if is_azure else "model": model})

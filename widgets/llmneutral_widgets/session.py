@@ -1,0 +1,314 @@
+"""The conversations of this kernel: which cell asked what, what is sent along, and what was spent.
+
+What must live here: the rules of history. A conversation is a list of turns, keyed by the cells that asked; the
+conversation itself is never sent, only what stands before a question and may be sent. Nothing here asks anybody, and
+nothing is shown.
+
+`llmneutral.widgets.session` is this module, and it answers for the session of the moment: `session.last`,
+`session.conversation()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from llmneutral_widgets.cells import Key, Run
+from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
+from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.providers import Providers
+
+DEFAULT = "default"
+_MOST_ROWS = 20_000
+
+
+class Turn(msgspec.Struct):
+    """One exchange in its conversation.
+
+    Attributes:
+        exchange: The question and its answer.
+        key: The cell that asked; None where cells have no ids.
+        is_stale: Whether something before it was asked anew since.
+    """
+
+    exchange: Exchange
+    key: Key | None = None
+    is_stale: bool = False
+
+    @property
+    def messages(self) -> list[Any]:
+        """Its messages in order, the answer last."""
+        answer = self.exchange.message
+        rest = [answer] if answer is not None and answer.content else []
+        return [*self.exchange.messages, *self.exchange.rounds, *rest]
+
+
+class Sent(NamedTuple):
+    """What a question brings to the provider.
+
+    Attributes:
+        messages: What is sent, in order: system text, earlier messages, the question.
+        added: What this turn adds to the chain of exchanges.
+        parent: Id of the exchange before it; None if nothing is sent along.
+        earlier: How many earlier messages go along.
+        replaced: Whether the question replaces a system text that was set before.
+    """
+
+    messages: tuple[Any, ...]
+    added: tuple[Any, ...]
+    parent: str | None
+    earlier: int
+    replaced: bool
+
+
+def is_sent(exchange: Exchange) -> bool:
+    """Whether an exchange goes along with later questions: if it is whole, refused, or interrupted with a part."""
+    if exchange.status == "interrupted":
+        answer = exchange.message
+        return answer is not None and bool(answer.content)
+    return exchange.status in ("complete", "refused")
+
+
+class Conversation:
+    """The turns of one conversation, in the order of the notebook's first asking."""
+
+    def __init__(self, name: str = DEFAULT) -> None:
+        self.name = name
+        self.turns: list[Turn] = []
+
+    def before(self, key: Key | None) -> list[Turn]:
+        """Returns the turns that stand before a question: all of them, if it is a new one."""
+        at = self._place(key)
+        return self.turns if at is None else self.turns[:at]
+
+    def plan(self, question: Any, *, key: Key | None, system: str | None, last: int | None, new: bool) -> Sent:
+        """Returns what a question brings to the provider.
+
+        Args:
+            question: The user's message.
+            key: The cell that asks.
+            system: The system text that is set; None leaves what there is, "" removes it.
+            last: How many earlier exchanges go along; None is all.
+            new: Whether the conversation begins anew.
+        """
+        import llmneutral
+
+        before = [] if new else self.before(key)
+        along = [turn for turn in before if is_sent(turn.exchange)]
+        if last is not None:
+            along = along[-last:] if last else []
+        told = [message for turn in along for message in turn.messages]
+        standing = _system([message for turn in before for message in turn.messages])
+        wanted = standing if system is None else llmneutral.Message("system", (llmneutral.TextMessageContent(system),))
+        earlier = [message for message in told if not message.is_system()]
+        frame = [wanted] if wanted is not None and wanted.to_text() else []
+        is_news = wanted != _system(told) and bool(frame or _system(told) is not None)
+        return Sent(
+            messages=(*frame, *earlier, question),
+            added=(*([wanted] if is_news else []), question),
+            parent=along[-1].exchange.id if along else None,
+            earlier=len(earlier),
+            replaced=system is not None and standing is not None and bool(standing.to_text()) and wanted != standing,
+        )
+
+    def put(self, key: Key | None, exchange: Exchange) -> None:
+        """Adds an exchange, or puts it in the place of the one its cell had made; what stands after that is stale."""
+        for turn in self.turns:  # only the newest recording is kept: they are long
+            if turn.exchange.deltas:
+                turn.exchange = msgspec.structs.replace(turn.exchange, deltas=())
+        at = self._place(key)
+        if at is None:
+            self.turns.append(Turn(exchange, key))
+            return
+        self.turns[at] = Turn(exchange, key)
+        for turn in self.turns[at + 1 :]:
+            turn.is_stale = True
+
+    def load(self, messages: Iterable[Any]) -> None:
+        """Takes messages of a file in the place of what there is; they are one turn."""
+        opening = Exchange(id=new_id(), status="complete", name=self.name, messages=tuple(messages))
+        self.turns = [Turn(opening)]
+
+    def forget(self, cell_id: str, kept: Iterable[Key]) -> None:
+        """Takes out what a cell had asked and asks no more."""
+        keys = set(kept)
+        self.turns = [
+            turn for turn in self.turns if turn.key is None or turn.key.cell_id != cell_id or turn.key in keys
+        ]
+
+    def drop(self, number: int) -> int:
+        """Takes out the last exchanges, and returns how many that were."""
+        gone = self.turns[-number:] if number > 0 else []
+        self.turns = self.turns[: len(self.turns) - len(gone)]
+        return len(gone)
+
+    def stack(self, *, is_request: bool = False) -> Any:
+        """Returns the conversation as a PromptStack.
+
+        Args:
+            is_request: Only what would be sent, up to the last question; else everything, what failed too.
+        """
+        import llmneutral
+
+        turns = [turn for turn in self.turns if is_sent(turn.exchange)] if is_request else self.turns
+        messages = [message for turn in turns for message in turn.messages]
+        if not is_request:
+            return llmneutral.PromptStack(messages)
+        while messages and messages[-1].is_assistant():
+            messages.pop()
+        system = _system(messages)
+        frame = [system] if system is not None and system.to_text() else []
+        return llmneutral.PromptStack([*frame, *[message for message in messages if not message.is_system()]])
+
+    def marks(self) -> dict[int, str]:
+        """Returns what is to be said of messages: that they are stale, or failed and are not sent."""
+        found: dict[int, str] = {}
+        number = 0
+        for turn in self.turns:
+            said = [] if is_sent(turn.exchange) else [f"{turn.exchange.status}, not sent"]
+            said += ["interrupted"] if not said and turn.exchange.status == "interrupted" else []
+            said += ["stale"] if turn.is_stale else []
+            if said:
+                found.update(dict.fromkeys(range(number, number + len(turn.messages)), ", ".join(said)))
+            number += len(turn.messages)
+        return found
+
+    def tokens(self) -> dict[int, int]:
+        """Returns the tokens of each answer whose provider told them, by the number of its message."""
+        found: dict[int, int] = {}
+        number = 0
+        for turn in self.turns:
+            number += len(turn.messages)
+            count = getattr(turn.exchange.usage, "output_total", None)
+            if count is not None and turn.messages and turn.messages[-1].is_assistant():
+                found[number - 1] = count
+        return found
+
+    def _place(self, key: Key | None) -> int | None:
+        if key is None:
+            return None
+        return next((at for at, turn in enumerate(self.turns) if turn.key == key), None)
+
+
+def _system(messages: Sequence[Any]) -> Any:
+    """The system text that counts: the last one."""
+    return next((message for message in reversed(messages) if message.is_system()), None)
+
+
+class Session:
+    """Everything this kernel has asked.
+
+    Attributes:
+        conversations: By name.
+        current: Name of the one that questions go to.
+        providers: Who can be asked.
+        last: The last exchange; None before the first.
+        results: The last exchanges, several where several were asked at once.
+        rows: One for each call, with the keys of `views.usage.COLUMNS`.
+    """
+
+    def __init__(self) -> None:
+        self.conversations: dict[str, Conversation] = {DEFAULT: Conversation()}
+        self.current = DEFAULT
+        self.providers = Providers()
+        self.results = Exchanges()
+        self.rows: list[dict[str, Any]] = []
+
+    @property
+    def last(self) -> Exchange | None:
+        """The last exchange."""
+        return self.results[0] if self.results else None
+
+    def conversation(self, name: str | None = None) -> Conversation:
+        """Returns a conversation, the current one by default; a new name makes an empty one."""
+        chosen = name or self.current
+        if chosen not in self.conversations:
+            self.conversations[chosen] = Conversation(chosen)
+        return self.conversations[chosen]
+
+    def known(self, name: str | None = None) -> Conversation:
+        """Returns a conversation that is there.
+
+        Raises:
+            OptionError: If it is not.
+        """
+        if name is not None and name not in self.conversations:
+            raise OptionError(f"there is no conversation {name}; {nearest(name, self.conversations)}")
+        return self.conversation(name)
+
+    def record(self, key: Key | None, exchanges: Sequence[Exchange], *, new: bool = False) -> None:
+        """Keeps the exchanges of one question: the first goes on with the conversation, all were paid for."""
+        first = exchanges[0]
+        conversation = self.conversation(first.name)
+        if new:
+            conversation.turns.clear()
+        conversation.put(key, first)
+        self.results = Exchanges(exchanges)
+        for exchange in exchanges:
+            self.rows += usage_rows(exchange.to_json())
+        del self.rows[:-_MOST_ROWS]
+
+    def end_cell(self, run: Run) -> None:
+        """Takes out what a cell asked when it last ran, and does not ask any more."""
+        if run.cell_id is None:
+            return
+        for name, conversation in self.conversations.items():
+            conversation.forget(run.cell_id, [key for made, key in run.made if made == name])
+
+    def find(self, word: str) -> Exchange:
+        """Returns the exchange of a cell: by the number of its execution, its id, or the exchange's own.
+
+        Raises:
+            OptionError: If there is none.
+        """
+        turns = [turn for conversation in self.conversations.values() for turn in conversation.turns]
+        for turn in reversed(turns):
+            exchange = turn.exchange
+            if word in (exchange.id, exchange.cell_id) or word.strip("[]") == str(exchange.execution_count):
+                return exchange
+        raise OptionError(f"no exchange was made by the cell {word}; give the number of its execution")
+
+
+class _Kernel:
+    """The session of this kernel, made when it is first needed."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+
+
+_KERNEL = _Kernel()
+
+
+def current() -> Session:
+    """Returns the session of this kernel."""
+    if _KERNEL.session is None:
+        _KERNEL.session = Session()
+    return _KERNEL.session
+
+
+def begun() -> Session | None:
+    """Returns the session, if there is one already."""
+    return _KERNEL.session
+
+
+def close() -> None:
+    """Ends the session: its conversations are forgotten."""
+    session, _KERNEL.session = _KERNEL.session, None
+    if session is not None:
+        session.providers.close()
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return getattr(current(), name)
+
+
+def summary(conversations: Mapping[str, Conversation], chosen: str) -> list[tuple[str, int, int, bool]]:
+    """Returns name, turns, messages of each conversation, and whether it is the current one."""
+    return [
+        (name, len(found.turns), sum([len(turn.messages) for turn in found.turns]), name == chosen)
+        for name, found in conversations.items()
+    ]

@@ -1,0 +1,72 @@
+"""Usage as a DataFrame that shows itself as our table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, summed, usage_page
+
+_FLOATS = ("first_delta_s", "total_s", "tokens_per_s", "cost")
+
+Row = Mapping[str, Any]
+
+
+def usage_frame(rows: Sequence[Row], by: str | None = None) -> Any:
+    """Returns the calls as a DataFrame: a row for each, or sums by provider, model, stack or day.
+
+    What a provider did not tell is `<NA>`; a sum over nothing but unknowns is `<NA>` too.
+
+    Args:
+        rows: One for each call, with the keys of `views.usage.COLUMNS`.
+        by: One of `views.usage.GROUPS`.
+    """
+    import pandas
+
+    columns = {key: pandas.array([row.get(key) for row in rows], dtype=_dtype(key)) for key in COLUMNS}
+    columns["time"] = pandas.to_datetime(columns["time"], utc=True)
+    found = pandas.DataFrame(columns)
+    if by is not None:
+        found = _grouped(found, [GROUPS[by](row) for row in rows], by)
+    shown = _frame_class()(found)
+    shown.usage_page, shown.usage_text = str(usage_page(rows, by=by)), _text(rows)
+    return shown
+
+
+def _dtype(key: str) -> str:
+    return "Int64" if key in COUNTS else "Float64" if key in _FLOATS else "string"
+
+
+def _grouped(frame: Any, names: Sequence[str], by: str) -> Any:
+    groups = frame.groupby(frame.index.map(dict(enumerate(names))))
+    sums = groups[[*COUNTS, "total_s", "cost"]].sum(min_count=1)
+    sums.insert(0, "calls", groups.size())
+    return sums.rename_axis(by)
+
+
+def _text(rows: Sequence[Row]) -> str:
+    """The sums in one line."""
+    if not rows:
+        return EMPTY
+    found = summed(rows)
+    return f"{found['calls']} calls · {found['input_total']} → {found['output_total']} tokens · {found['total_s']} s"
+
+
+@cache
+def _frame_class() -> Any:
+    import pandas
+
+    class UsageFrame(pandas.DataFrame):  # type: ignore[misc]  # pandas comes without types here
+        """A DataFrame that shows itself as our table; whatever is made of it is an ordinary one."""
+
+        _metadata = ("usage_page", "usage_text")
+
+        @property
+        def _constructor(self) -> Any:
+            return pandas.DataFrame
+
+        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+            return {"text/html": self.usage_page, "text/plain": f"{self.usage_text}\n{self.to_string(max_rows=20)}"}
+
+    return UsageFrame
