@@ -80,13 +80,17 @@ def arguments_text(call: Call, job: Job) -> str:
     """Returns the arguments as JSON text: the original, byte for byte, wherever it is an object."""
     if isinstance(call, InvalidActionCallMessageContent):
         return call.raw
-    if type(call.input) is dict:
-        if call.arguments is not None and not call.arguments.isspace() and call.arguments:
-            return call.arguments
+    given = call.arguments
+    if type(call.input) is not dict:
+        if given is not None and given.strip() in NOTHING:
+            return "{}"
+        return written(arguments_object(call, job), f"the arguments of {call.name!r}", call, job)
+    if given and not given.isspace():
+        return given
+    try:
+        return dumps(call.input)
+    except (TypeError, ValueError):
         return written(call.input, f"the arguments of {call.name!r}", call, job)
-    if call.arguments is not None and call.arguments.strip() in NOTHING:
-        return "{}"
-    return written(arguments_object(call, job), f"the arguments of {call.name!r}", call, job)
 
 
 def written(value: Any, what: str, block: Any, job: Job) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmneutral.profiles import Profile
 
 Messages = list[Message]
+BlockWriter = Callable[[Any, "Job"], Any]
 CONTENT_LOSS: frozenset[ChangeKind] = frozenset({"dropped", "coerced", "added"})
 """What `strict_conversion` refuses."""
 
@@ -67,7 +69,8 @@ class Job:
         headers: Request headers the payload needs.
         open_calls: Ids of calls at the end that still wait for their results.
         trace: Marks on the nodes, or None.
-        may_have_nan: Whether the arguments of a call may hold a number that is no JSON.
+        write: The transport's function for each kind of block, `(block, job) -> node`; where there is a trace, each
+            marks what it makes. For loops over many blocks; elsewhere `render` does the same.
     """
 
     def __init__(
@@ -84,8 +87,15 @@ class Job:
         self.headers: dict[str, str] = {}
         self.open_calls: tuple[str, ...] = ()
         self.trace = Trace() if trace else None
-        self._look = Look(messages)
-        self.may_have_nan = bool(self._look.calls) and self._look.may_have_nan
+        self.write: Mapping[type, BlockWriter] = (
+            dict.fromkeys(transport.blocks, _rendered) if trace else transport.blocks
+        )
+        self._look = self._given = Look(messages)
+
+    @cached_property
+    def may_have_nan(self) -> bool:
+        """Whether the arguments of a call may hold a number that is no JSON; False is certain."""
+        return bool(self._given.calls) and self._given.may_have_nan
 
     def setting(self, name: str) -> Any:
         """Returns a setting, or its default."""
@@ -132,6 +142,10 @@ class Job:
                     f"strict_conversion: {change.step} would have {change.kind} something: {change.why}",
                     refs=change.refs, rule=change.step, api=self.target.api, changes=self.note.changes,
                 )  # fmt: skip
+
+
+def _rendered(content: Any, job: Job) -> Any:
+    return job.render(content)
 
 
 class Pass(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from llmneutral.ir.contents import (
 from llmneutral.ir.messages import Message
 
 CALLS = (ActionCallMessageContent, InvalidActionCallMessageContent)
+SYSTEM_ROLES = frozenset(("system", "developer"))
 MEDIA = frozenset((ImageMessageContent, AudioMessageContent, DocumentMessageContent))
 WORDS_OF_MEDIA = ("name", "title", "context", "text", "transcript", "url", "native")
 """Fields of media that may hold words; their data is base64, and long."""
@@ -35,12 +36,14 @@ class Look:
 
     Attributes:
         messages: The messages looked at.
+        contents: The blocks of each message.
         blocks: All blocks, in order.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages
-        self.blocks: list[Any] = [block for message in messages for block in message.content]
+        self.contents: list[tuple[Any, ...]] = [message.content for message in messages]
+        self.blocks: list[Any] = [block for content in self.contents for block in content]
 
     @cached_property
     def kinds(self) -> frozenset[type]:
@@ -51,6 +54,11 @@ class Look:
     def roles(self) -> list[str]:
         """The role of each message."""
         return [message.role for message in self.messages]
+
+    @cached_property
+    def has_instructions(self) -> bool:
+        """Whether a message has a role that instructs the model."""
+        return not SYSTEM_ROLES.isdisjoint(self.roles)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -94,12 +102,12 @@ class Look:
     @cached_property
     def has_blank_texts(self) -> bool:
         """Whether a text is empty or white space."""
-        return "" in self.texts or any(map(str.isspace, self.texts))
+        return not all(self.texts) or any(map(str.isspace, self.texts))
 
     @cached_property
     def has_empty_messages(self) -> bool:
         """Whether a message has no blocks."""
-        return not all([message.content for message in self.messages])
+        return not all(self.contents)
 
     @cached_property
     def dressed(self) -> list[Any]:
@@ -111,18 +119,16 @@ class Look:
     @cached_property
     def has_marks(self) -> bool:
         """Whether a block has a cache mark."""
-        return any([block.cache for block in self.dressed])
+        return any([block.cache for block in self.blocks])
 
     @cached_property
     def written(self) -> bytes | None:
         """Everything but plain ASCII texts as JSON; None where that is not possible."""
         texts = [] if all(map(str.isascii, self.texts)) else self.texts
-        others = self.dressed
-        if self.kinds != {TextMessageContent}:
-            others = [block for block in self.blocks if type(block) is not TextMessageContent] + others
-        if not self.kinds.isdisjoint(MEDIA):
-            others = [_words(block) for block in others]
-        return json_of([texts, others])
+        if self.kinds == {TextMessageContent}:
+            return json_of([texts, self.dressed])
+        others = [x for x in self.blocks if type(x) is not TextMessageContent or x.native or x.citations]
+        return json_of([texts, others if self.kinds.isdisjoint(MEDIA) else [_words(block) for block in others]])
 
     @property
     def may_have_surrogates(self) -> bool:

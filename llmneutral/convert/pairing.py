@@ -45,20 +45,24 @@ def keys(tag: str | None) -> set[str]:
 
 def well_formed(messages: Messages) -> bool:
     """Whether each turn with calls is directly followed by exactly their results, in order."""
-    awaited: list[str | None] = []
+    awaited: list[str | None] = []  # the next one last
     for message in messages:
+        content: Any = message.content
         if message.role == "assistant":
             if awaited:
                 return False
-            awaited += [content.tag for content in message.content if type(content) in CALL_BLOCKS]  # type: ignore[union-attr]
-            if not all(awaited) or len(set(awaited)) < len(awaited):
+            if len(content) == 1 and type(content[0]) in CALL_BLOCKS:
+                awaited = [content[0].tag]
+            else:
+                awaited = [block.tag for block in reversed(content) if type(block) in CALL_BLOCKS]
+            if awaited and (not all(awaited) or len(set(awaited)) < len(awaited)):
                 return False
             continue
-        for content in message.content:
-            if type(content) is not Result:
+        for block in content:
+            if type(block) is not Result:
                 if awaited:
                     return False
-            elif not awaited or awaited.pop(0) != content.tag:
+            elif not awaited or awaited.pop() != block.tag:
                 return False
     return not awaited
 

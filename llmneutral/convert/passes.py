@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
-from llmneutral.convert.look import json_of
+from llmneutral.convert.look import SYSTEM_ROLES, json_of
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -66,9 +66,9 @@ def leading_system(messages: Messages) -> int:
 
 def _lift_system(messages: Messages, job: Job) -> Messages:
     """Instructions after the start: hoisted, in place as role system, or as text of the user."""
-    start = leading_system(messages)
-    roles = job.look(messages).roles[start:]
-    if "system" not in roles and "developer" not in roles:
+    look = job.look(messages)
+    start = leading_system(messages) if look.has_instructions else len(messages)
+    if SYSTEM_ROLES.isdisjoint(look.roles[start:]):
         return messages
     late = [i for i in range(start, len(messages)) if messages[i].is_system()]
     if job.setting("late_system") == "hoist":
@@ -335,7 +335,7 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
 
     def run(messages: Messages, job: Job) -> Messages:
         look = job.look(messages)
-        if look.kinds.isdisjoint(leaves_assistant) and not any([type(c) is Result and c.parts for c in look.blocks]):
+        if look.kinds.isdisjoint(leaves_assistant) and not any([result.parts for result in look.results]):
             return messages
         out: Messages = []
         waiting: list[Any] = []
@@ -433,7 +433,6 @@ def _without_pictures(result: Result, job: Job) -> Result:
 
 # --- the passes ---------------------------------------------------------------------------------
 
-_SYSTEM = ("system", "developer")
 scrub_surrogates = Pass("scrub_surrogates", _scrub_surrogates)
 lift_system = Pass("lift_system", _lift_system)
 merge_system = Pass("merge_system", _merge_system)

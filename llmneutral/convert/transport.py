@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral.convert.job import Job, Messages, Pass, Target
+from llmneutral.convert.job import BlockWriter, Job, Messages, Pass, Target
 from llmneutral.convert.names import IdRule, NameRule, ToolNames
 from llmneutral.convert.params import Param
 from llmneutral.convert.report import Change, Ref
@@ -26,7 +26,6 @@ from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import ToolDefinition, definitions
 from llmneutral.profiles import Profile, profile
 
-BlockWriter = Callable[[Any, Job], Any]
 Wire = Callable[[JSONObject, Trace | None], JSONObject]
 
 

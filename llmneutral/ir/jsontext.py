@@ -63,7 +63,7 @@ def _refuse_value(value: Any) -> NoReturn:
 
 
 def _writer() -> Any:
-    """What `json.dumps(value, ensure_ascii=False, allow_nan=False)` makes anew for every text; made once it is twice as fast."""
+    """The encoder of `json.dumps(ensure_ascii=False, allow_nan=False)`, which makes it anew for every text."""
     made = getattr(encoder, "c_make_encoder", None)
     if made is None:  # not CPython
         return json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_refuse_value).iterencode

@@ -29,7 +29,6 @@ USER_KINDS = frozenset(
 )
 ANSWER_KINDS = frozenset({Text, c.RefusalMessageContent, c.GenericMessageContent})
 SYSTEM_KINDS = frozenset({Text, c.GenericMessageContent})
-_ONLY_TEXT = frozenset({Text})
 _ROLES = {"system": "system", "developer": "developer", "user": "user", "assistant": "assistant"}
 _ROLES_DEVELOPER = {**_ROLES, "system": "developer"}
 
@@ -64,13 +63,14 @@ def turns(messages: Messages, job: Job) -> list[JSONObject]:
             for node, block in zip(out, look.blocks, strict=True):
                 job.mark(node, block, key="content")
     else:
-        out = []
+        out, write = [], job.write
         for message in messages:
             only = message.content[0] if len(message.content) == 1 else None
-            if type(only) is c.ActionResultMessageContent and message.role == "user":
-                out.append(job.render(only))
-            elif type(only) is c.ActionCallMessageContent and message.role == "assistant" and message.name is None:
-                out.append({"role": "assistant", "content": no_text, "tool_calls": [job.render(only)]})
+            kind = type(only)
+            if kind is c.ActionResultMessageContent and message.role == "user":
+                out.append(write[kind](only, job))
+            elif kind is c.ActionCallMessageContent and message.role == "assistant" and message.name is None:
+                out.append({"role": "assistant", "content": no_text, "tool_calls": [write[kind](only, job)]})
             else:
                 out += _turn(message, roles, job)
     _mark_prefill(messages, out, job)
@@ -80,13 +80,9 @@ def turns(messages: Messages, job: Job) -> list[JSONObject]:
 def is_plain_talk(look: Look) -> bool:
     """Whether all there is are messages of one plain text each: the most frequent case, written at once."""
     return (
-        look.kinds == _ONLY_TEXT
-        and len(look.blocks) == len(look.messages)
-        and not look.has_empty_messages
-        and not look.has_marks
+        look.is_plain
         and _ROLES.keys() >= set(look.roles)
-        and not any([message.name for message in look.messages])
-        and not any([block.citations or block.thought_signature for block in look.blocks])
+        and not any([block.thought_signature for block in look.blocks])
     )
 
 
