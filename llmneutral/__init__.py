@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from llmneutral.configs import drivers_config as drivers_config
     from llmneutral.configs import key_variables as key_variables
     from llmneutral.convert.job import Target as Target
-    from llmneutral.convert.registry import get_transport as get_transport
-    from llmneutral.convert.registry import register_transport as register_transport
     from llmneutral.convert.report import Change as Change
     from llmneutral.convert.report import Ref as Ref
     from llmneutral.convert.settings import SETTINGS as SETTINGS
@@ -142,6 +140,8 @@ if TYPE_CHECKING:
     from llmneutral.resolve import API_MODES as API_MODES
     from llmneutral.resolve import ApiModeDecision as ApiModeDecision
     from llmneutral.resolve import resolve_api_mode as resolve_api_mode
+    from llmneutral.transports import get_transport as get_transport
+    from llmneutral.transports import register_transport as register_transport
 
 __version__ = "0.1.0"
 __all__ = [
@@ -279,7 +279,6 @@ _PLACES = {
         "OpenAiDriversConfig Status drivers_config key_variables"
     ),
     "llmneutral.convert.job": "Target",
-    "llmneutral.convert.registry": "get_transport register_transport",
     "llmneutral.convert.report": "Change Ref",
     "llmneutral.convert.settings": "SETTINGS",
     "llmneutral.convert.transport": "Conversion Transport",
@@ -326,6 +325,7 @@ _PLACES = {
     "llmneutral.pipeline": "aggregate convert normalize normalize_stream read_request",
     "llmneutral.profiles": "Profile profile register_profile",
     "llmneutral.resolve": "API_MODES ApiModeDecision resolve_api_mode",
+    "llmneutral.transports": "get_transport register_transport",
 }
 """Where each name of the face stands: module → names."""
 _WHERE = {name: module for module, names in _PLACES.items() for name in names.split()}
