@@ -13,7 +13,6 @@ package imports no SDK.
 from __future__ import annotations
 
 import logging
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -332,6 +331,10 @@ _WHERE = {name: module for module, names in _PLACES.items() for name in names.sp
 
 logging.getLogger("llmneutral").addHandler(logging.NullHandler())
 
+# Importing the folder `convert` binds its name here, once; from then on the name is the function's.
+import_module("llmneutral.convert")
+del globals()["convert"]
+
 
 def __getattr__(name: str) -> Any:
     if (place := _WHERE.get(name)) is not None:
@@ -340,15 +343,6 @@ def __getattr__(name: str) -> Any:
     if name == "widgets":  # the notebook package is reached by name only: the library knows no notebook
         return import_module("llmneutral_widgets")
     raise AttributeError(f"module 'llmneutral' has no attribute {name!r}")
-
-
-class _Face(type(logging)):  # type: ignore[misc]  # until the folder `convert` is renamed: the function keeps its name
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name == "convert" and isinstance(value, type(logging))):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Face
 
 
 def __dir__() -> list[str]:
