@@ -106,6 +106,15 @@ def test_nothing_is_raised(value: Any) -> None:
     assert "text/plain" in bundle_of(value).data
 
 
+def test_a_config_is_not_asked_for_its_driver() -> None:
+    class Lacking(Config):
+        @property
+        def prompt_driver(self) -> Any:  # type: ignore[override]
+            raise llmneutral.ConfigurationError("no key")
+
+    assert "codex_responses" in bundle_of(Lacking()).data["text/html"]
+
+
 def test_what_failed_is_said() -> None:
     said = bundle_of(Broken()).data["text/plain"]
     assert "could not be shown: RuntimeError: no status" in said

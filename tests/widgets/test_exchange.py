@@ -142,7 +142,7 @@ def test_no_infinite_numbers_no_secrets_no_paths_no_big_media() -> None:
     content = (
         llmneutral.TextMessageContent(f"the key is {key} or sk-ant-abc1234567"),
         llmneutral.ImageMessageContent(data=big, media_type="image/png"),
-        llmneutral.DocumentMessageContent(data="AAAA", name="/home/ada/papers/a.pdf"),
+        llmneutral.DocumentMessageContent(data="AAAA", name="/srv/ada/papers/a.pdf"),
         llmneutral.DocumentMessageContent(data="AAAA", name=r"C:\Users\Ada\b.pdf"),
     )
     exchange = made(
@@ -154,7 +154,7 @@ def test_no_infinite_numbers_no_secrets_no_paths_no_big_media() -> None:
     text = json.dumps(record, allow_nan=False)
     assert key not in text
     assert "sk-ant" not in text
-    assert "/home" not in text
+    assert "/srv" not in text
     assert "Users" not in text
     assert [block.get("name") for block in record["messages"][0]["content"][2:]] == ["a.pdf", "b.pdf"]
     assert record["timing"] == {"first_delta_s": None, "total_s": None, "attempts": None}

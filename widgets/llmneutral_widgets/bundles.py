@@ -68,7 +68,7 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
     if isinstance(value, llmneutral.LLMNeutralError):
         record = plain(error_record(value))
         return _page(error_page(record), f"{record['name']}: {record['message']}")
-    if hasattr(value, "status") and hasattr(value, "prompt_driver"):
+    if hasattr(type(value), "status") and hasattr(type(value), "prompt_driver"):
         row = plain(value.status())
         return _page(configs_page([row]), repr(value))
     return Bundle({"text/plain": scrub.current_secrets().text(visible(repr(value)))})

@@ -60,8 +60,14 @@ document.querySelectorAll('.llmn *').forEach(el => {
     found.push({text: own.slice(0, 40), tag: el.tagName, class: el.className, ratio: (a + 0.05) / (b + 0.05)});
 });
 const wide = document.documentElement.scrollWidth - innerWidth;
-const told = {hits: Object.keys(window.__hit), base: document.baseURI, wide, found};
-document.title = 'done';
+told = {hits: Object.keys(window.__hit), base: document.baseURI, wide, found};
+"""
+LIGHT_UP = """
+document.querySelectorAll('details.k2')[0].open = true;
+const lit = [...document.querySelectorAll('.side tbody *')].filter(e => getComputedStyle(e).boxShadow !== 'none');
+told = lit.map(e => [e.tagName, e.closest('td').cellIndex, e.querySelector('small').textContent]);
+"""
+TELL = """
 document.body.innerHTML = '';
 document.body.append(Object.assign(document.createElement('pre'), {textContent: JSON.stringify(told)}));
 """
@@ -77,6 +83,14 @@ def _chromium() -> str:
 
 def look(folder: Path, body: str, theme: str = "light") -> dict[str, Any]:
     """Shows a page, and returns what ran, what was fetched, and how every text stands out from what is behind it."""
+    told: dict[str, Any] = shown(folder, body, READ, theme)
+    asked = set(re.findall(r'"url":"([^"]+)"', (folder / "net.json").read_text(encoding="utf-8", errors="replace")))
+    told["fetched"] = sorted([url for url in asked if re.match(r"https?://[\w.-]+\.(?:invalid|example)\b", url)])
+    return told
+
+
+def shown(folder: Path, body: str, script: str, theme: str = "light") -> Any:
+    """Shows a page, runs a script of the test's on it, and returns what that told."""
     values = THEMES[theme]
     variables = {
         "--jp-content-font-color1": values.get("font"),
@@ -87,20 +101,23 @@ def look(folder: Path, body: str, theme: str = "light") -> dict[str, Any]:
     }
     sheet = ";".join([f"{name}:{value}" for name, value in variables.items() if value])
     head = f"<meta charset=utf-8><style>:root{{{sheet}}}body{{background:{values.get('page', 'white')}}}</style>"
-    script = "<script>window.__hit = {};</script>"
+    early = "<script>window.__hit = {};</script>"
     page = folder / "page.html"
-    late = f"<script>addEventListener('load', () => setTimeout(() => {{ {READ} }}, 300));</script>"
+    late = f"<script>addEventListener('load', () => setTimeout(() => {{ let told; {script}{TELL} }}, 300));</script>"
     page.write_text(
-        f"<!doctype html><html><head>{head}{script}</head><body>{body}{late}</body></html>", encoding="utf-8"
+        f"<!doctype html><html><head>{head}{early}</head><body>{body}{late}</body></html>", encoding="utf-8"
     )
-    log = folder / "net.json"
-    command = [_chromium(), *FLAGS, f"--log-net-log={log}", f"--user-data-dir={folder / 'profile'}", page.as_uri()]
+    command = [
+        _chromium(),
+        *FLAGS,
+        f"--log-net-log={folder / 'net.json'}",
+        f"--user-data-dir={folder / 'profile'}",
+        page.as_uri(),
+    ]
     dumped = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     match = re.search(r"<pre>(.*)</pre>", dumped, re.DOTALL)
     assert match is not None, dumped[-500:]
-    told: dict[str, Any] = json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    asked = set(re.findall(r'"url":"([^"]+)"', log.read_text(encoding="utf-8", errors="replace")))
-    told["fetched"] = sorted([url for url in asked if re.match(r"https?://[\w.-]+\.(?:invalid|example)\b", url)])
+    told: Any = json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
     return told
 
 
@@ -127,10 +144,10 @@ def everything() -> str:
 
 
 def test_hostile_texts_neither_run_nor_fetch(tmp_path: Path) -> None:
-    shown = "".join(
+    texts = "".join(
         [f'<div class="llmn">{markdown.html(text)}</div>' for text in [*HOSTILE.values(), *OWN_ATTACKS.values()]]
     )
-    told = look(tmp_path, shown.encode("utf-8", "replace").decode())
+    told = look(tmp_path, texts.encode("utf-8", "replace").decode())
     assert told["hits"] == []
     assert told["fetched"] == []
     assert told["base"].startswith("file:")
@@ -162,3 +179,9 @@ def test_every_text_can_be_read(tmp_path: Path, theme: str) -> None:
     assert len(told["found"]) > 300
     assert told["fetched"] == []
     assert told["wide"] <= 0, "nothing makes the page wider than it is"
+
+
+def test_an_open_block_lights_up_with_its_renderings(tmp_path: Path) -> None:
+    columns = [column(api, found) for api, found in conversions().items()]
+    told = shown(tmp_path, comparison(builtin(stack().messages), columns), LIGHT_UP)
+    assert told == [["DETAILS", 0, "1.1"], ["PRE", 1, "1.1"], ["PRE", 2, "1.1"]]

@@ -73,6 +73,15 @@ def test_a_refused_block_is_struck() -> None:
     assert output.count("<del>") == 1
 
 
+def test_what_is_no_block_is_shown_as_it_is() -> None:
+    output = stack_page(
+        [{"role": "user", "content": ["odd <b>", 3, {"text": "no type"}]}, {"role": "user", "content": "x"}]
+    )
+    assert "odd &lt;b&gt;" in output
+    assert '<span class="kind">generic</span> 3' in output
+    assert heads(output) == ["0 user · 3 blocks", "1 user · 1 block"]
+
+
 def test_empty() -> None:
     assert EMPTY in stack_page([])
     assert "0 blocks" in stack_page([{"role": "user"}])

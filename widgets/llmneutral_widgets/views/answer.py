@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.blocks import content, first_words, kind_of, prose, raw, tool_name
+from llmneutral_widgets.views.blocks import blocks_of, content, first_words, kind_of, prose, raw, tool_name
 from llmneutral_widgets.views.jsonlines import pretty
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -146,8 +146,7 @@ def _aside(said: str) -> Html:
 
 def _round(message: Any, room: Room, album: Album) -> Html:
     """A message of a tool round: calls and results, in order."""
-    blocks = _map(message).get("content") or ()
-    return join([answer_block(block, room, album) for block in blocks])
+    return join([answer_block(block, room, album) for block in blocks_of(_map(message))])
 
 
 def _verdict(record: Record, response: Mapping[str, Any]) -> Html:

@@ -20,6 +20,13 @@ _ONE_LINE = 100
 _SEALS = ("signature", "encrypted_content", "thought_signature")
 
 
+def blocks_of(message: Mapping[str, Any]) -> list[Block]:
+    """Returns the blocks of a message; what is none is shown as it is."""
+    given = message.get("content")
+    found = [given] if isinstance(given, str) else given if isinstance(given, (list, tuple)) else []
+    return [block if isinstance(block, Mapping) else {"type": "generic", "value": block} for block in found]
+
+
 def kind_of(block: Block) -> str:
     """Returns the kind of a block; one that has none is generic."""
     return str(block.get("type") or "generic")

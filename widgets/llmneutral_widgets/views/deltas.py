@@ -145,6 +145,7 @@ def _warning(word: str) -> Html:
 
 def _row(row: Row, end: float, most: int) -> Html:
     first, last = row.entries[0], row.entries[-1]
+    share = min(1.0, last.seconds / end)
     marks = join([join([tag("mark", mark), " "]) for mark in row.marks])
     if len(row.entries) == 1:
         chunk: Html = tag("code", compact(first.chunk, min(300, most)))
@@ -157,7 +158,7 @@ def _row(row: Row, end: float, most: int) -> Html:
         deltas = tag("div", f"{len(row.entries)} × {kind[0] if kind else 'delta'}")
     cells = [
         tag("td", f"{first.seconds * 1000:,.0f}", style=LEFT),
-        tag("td", tag("meter", value=f"{min(1.0, last.seconds / end):.3f}", min="0", max="1"), style=LEFT),
+        tag("td", tag("meter", value=f"{share:.3f}", min="0", max="1", title=f"{share:.0%} of the time"), style=LEFT),
         tag("td", marks, chunk, style=LEFT),
         tag("td", deltas, style=LEFT),
         tag("td", tag("bdi", row.so_far[-min(_SO_FAR, most) :]), style=LEFT),

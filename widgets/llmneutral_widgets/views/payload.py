@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from llmneutral_widgets.views.aligned import element, escaped, layout, rows
-from llmneutral_widgets.views.blocks import content, facts, first_words, kind_of, tool_name
+from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, tool_name
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -175,7 +175,7 @@ class _Comparison:
 
     def row(self, group: Sequence[int], is_last: bool) -> Html:
         """One row: the messages, and what each payload makes of them."""
-        refs = [(m, b) for m in group for b in range(len(_blocks(self.messages[m])))]
+        refs = [(m, b) for m in group for b in range(len(blocks_of(self.messages[m])))]
         place = {ref: n for n, ref in enumerate(refs[:_PLACES], 1)}
         self.most = max(self.most, len(place))
         kept = refs[: self.blocks]
@@ -192,7 +192,7 @@ class _Comparison:
         """A message of the source, with some of its blocks."""
         message = self.messages[number]
         head = tag("div", tag("b", f"{number} {message.get('role', '?')}"), class_="role")
-        return join([head, *[self.block(number, b, _blocks(message)[b], place) for b in blocks]])
+        return join([head, *[self.block(number, b, blocks_of(message)[b], place) for b in blocks]])
 
     def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
         """A block of the source, closed; its changes are counted outside and told inside."""
@@ -225,7 +225,7 @@ class _Comparison:
         refused = column.error is not None and ref in map(_ref, column.error.get("refs") or ())
         if column.payload is None and not refused:
             return Html()
-        block = _blocks(self.messages[ref[0]])[ref[1]]
+        block = blocks_of(self.messages[ref[0]])[ref[1]]
         found = sorted([c for c in column.changes if ref in map(_ref, c.get("refs") or ())], key=_loss)
         why = _error_words(column.error) if refused and column.error else _words(found[0]) if found else "not rendered"
         label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
@@ -332,11 +332,6 @@ def _loss(change: Change) -> int:
 
 def _ref(ref: Sequence[int]) -> Ref:
     return (ref[0], ref[1])
-
-
-def _blocks(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = message.get("content") or ()
-    return found
 
 
 def _class(refs: Sequence[Ref], place: Mapping[Ref, int], *more: str) -> str | None:

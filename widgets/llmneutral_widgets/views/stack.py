@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.blocks import content, facts, first_words, kind_of, origin, raw, tool_name
+from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, origin, raw, tool_name
 from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, tag
 from llmneutral_widgets.views.pictures import Album
 
@@ -106,7 +106,7 @@ class _List:
     def message(self, number: int) -> Html:
         """A message: its head, and one fold for each block."""
         message = self.messages[number]
-        blocks = message.get("content") or ()
+        blocks = blocks_of(message)
         maker = next((made for block in blocks if (made := origin(block))), None)
         told = self.tokens.get(number)
         said = [maker, message.get("name"), count(len(blocks), "block"), None if told is None else f"{told:,} tokens"]
@@ -150,7 +150,7 @@ def _partners(messages: Sequence[Mapping[str, Any]]) -> dict[Ref, str]:
     open_calls: dict[str, list[Ref]] = {}
     found: dict[Ref, str] = {}
     for m, message in enumerate(messages):
-        for b, block in enumerate(message.get("content") or ()):
+        for b, block in enumerate(blocks_of(message)):
             tag_of = str(block.get("tag") or "")
             if kind_of(block) in ("tool_call", "invalid_tool_call"):
                 open_calls.setdefault(tag_of, []).append((m, b))
