@@ -341,7 +341,8 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
         waiting: list[Any] = []
         before = None
         for message in messages:
-            goes_on = results_only(message) or (before == message.role == "assistant")
+            answers = message.role == "user" and bool(message.content) and type(message.content[0]) is Result
+            goes_on = answers or (before == message.role == "assistant")
             before = message.role
             if waiting and not goes_on:  # the answer that follows a result has to see its pictures
                 out.append(Message("user", tuple(waiting)))
