@@ -125,6 +125,16 @@ def test_extra_body_is_merged_last_and_keeps_the_trace() -> None:
     assert made.trace["/instructions"] == ((0, 0),)
 
 
+def test_the_four_methods_of_a_transport() -> None:
+    transport = ln.get_transport("codex_responses")
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+    assert transport.convert_messages(messages) == {"instructions": "s", "input": [{"role": "user", "content": "q"}]}
+    assert transport.convert_tools(TOOLS)[0]["name"] == "f"
+    assert transport.build_kwargs("gpt-4.1", messages, TOOLS, max_tokens=99)["max_output_tokens"] == 99
+    body = {"status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", "text": "a"}]}]}
+    assert transport.normalize_response(body).text == "a"
+
+
 # --- laws ---------------------------------------------------------------------------------------
 
 OWN = Origin("codex_responses", "gpt-5.4", "api.openai.com")

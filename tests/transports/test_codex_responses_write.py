@@ -324,6 +324,20 @@ def test_namespace_and_caller_of_an_own_call_go_back() -> None:
     assert "caller" not in items(called(native=native, origin=Origin("codex_responses", "o3")))[1]
 
 
+def test_names_of_the_history_are_made_fit() -> None:
+    plain = ln.ActionCallMessageContent("call_1", "a.b")
+    own = ln.ActionCallMessageContent("call_1", "a.b", native={"namespace": "n"}, origin=OWN)
+    for call in (plain, own):
+        stack = [
+            turn("user", "q"),
+            turn("assistant", (call,)),
+            turn("user", (ln.ActionResultMessageContent("call_1", "r"),)),
+        ]
+        made = convert(stack)
+        assert made.payload["input"][1]["name"] == "a_b"
+        assert [(change.kind, change.refs) for change in made.changes] == [("renamed", ((1, 0),))]
+
+
 def test_a_custom_call_and_its_output_are_items_of_their_own_kind() -> None:
     found = items(called(input={"input": "print(1)"}, native={"custom": True}))
     assert found[1:] == [
