@@ -53,7 +53,7 @@ class Medium(msgspec.Struct, frozen=True):
 def sniffed(data: str) -> str | None:
     """Returns the media type that the first bytes of base64 data show, or None."""
     try:
-        head = base64.b64decode(data[:32], validate=False)
+        head = binascii.a2b_base64(data[:32])
     except (binascii.Error, ValueError):
         return None
     for magic, media_type in _MAGIC:
@@ -68,8 +68,8 @@ def sniffed(data: str) -> str | None:
 
 def canonical_type(media_type: str | None) -> str | None:
     """Returns a media type in its usual spelling, without parameters."""
-    if not media_type:
-        return None
+    if not media_type or media_type in IMAGES:
+        return media_type or None
     plain = media_type.partition(";")[0].strip().lower()
     return ALIASES.get(plain, plain)
 

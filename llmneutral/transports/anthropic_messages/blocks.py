@@ -6,13 +6,13 @@ https://platform.claude.com/docs/en/api/messages; types of anthropic 2: ContentB
 from __future__ import annotations
 
 import base64
+from functools import lru_cache
 from typing import Any
 
 from llmneutral.convert.calls import arguments_object, result_text
-from llmneutral.convert.job import Job
+from llmneutral.convert.job import BlockWriter, Job
 from llmneutral.convert.media import IMAGES, as_note, resolve
 from llmneutral.convert.passes import NO_OUTPUT
-from llmneutral.convert.transport import BlockWriter
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -113,10 +113,14 @@ def thinking(block: ThinkingMessageContent, job: Job) -> JSONObject:
 # --- media ----------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=16)
+def _image_types(known: tuple[str, ...] | None) -> frozenset[str]:
+    return IMAGES if known is None else frozenset(known)
+
+
 def image(block: ImageMessageContent, job: Job) -> JSONObject:
     """A picture by data, address or file id."""
-    types = frozenset(job.facts.image_types or IMAGES)
-    medium = resolve(block, job, family="image", url=True, types=types)
+    medium = resolve(block, job, family="image", url=True, types=_image_types(job.facts.image_types))
     if medium is None:
         return _marked({"type": "text", "text": as_note(block)}, block, job)
     if block.detail not in (None, "auto"):
@@ -127,7 +131,10 @@ def image(block: ImageMessageContent, job: Job) -> JSONObject:
         source = {"type": "url", "url": medium.url}
     else:
         source = {"type": "base64", "media_type": medium.media_type, "data": medium.data}
-    return _marked({"type": "image", "source": source, **_own_native(block, "transformations")}, block, job)
+    node: JSONObject = {"type": "image", "source": source}
+    if block.native:
+        node |= _own_native(block, "transformations")
+    return _marked(node, block, job) if block.cache else node
 
 
 def audio(block: AudioMessageContent, job: Job) -> JSONObject:
@@ -194,7 +201,7 @@ def tool_result(block: ActionResultMessageContent, job: Job) -> JSONObject:
     """A result: text as a string, several blocks as a list; an empty one is said to be empty."""
     content: Any
     if block.parts is None:
-        content = result_text(block, job, prefix_errors=False)
+        content = block.output if type(block.output) is str else result_text(block, job, prefix_errors=False)
         empty = not content or content.isspace()
     else:
         content = [written for each in block.parts if (written := _result_part(each, block, job)) is not None]

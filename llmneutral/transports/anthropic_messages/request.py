@@ -6,7 +6,6 @@ https://platform.claude.com/docs/en/api/messages; types of anthropic 2: MessageC
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
@@ -17,13 +16,13 @@ from llmneutral.convert.params import SAMPLING, Param, chosen_tool, write_params
 from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.convert.tool_schemas import answer_schema, known_tools, tool_schema
-from llmneutral.convert.transport import BlockWriter, written_tools
+from llmneutral.convert.transport import written_tools
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import find_endpoint
-from llmneutral.transports.anthropic_messages.blocks import BLOCKS, cache_control
+from llmneutral.transports.anthropic_messages.blocks import cache_control
 from llmneutral.transports.anthropic_messages.reasoning import Thinking, plan_thinking
 
 NEWEST_VERSION = "2026-10-21"
@@ -319,7 +318,7 @@ def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
             message if message.role == "assistant" else _without_citations(message, job) for message in messages
         ]
     turns: list[JSONObject] = []
-    write = _tracing_writer(job) if job.trace is not None else BLOCKS
+    write = job.write
     for message in messages[start:]:
         content, role = message.content, message.role
         if len(content) == 1:
@@ -331,15 +330,6 @@ def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
             job.note("rewritten", f"name: Messages has no names of participants ({message.name!r})", *content)
         turns.append({"role": ROLES.get(role, role), "content": nodes})
     return turns
-
-
-def _tracing_writer(job: Job) -> Mapping[type, BlockWriter]:
-    """The table of blocks, with every node marked with its origin."""
-
-    def render(block: Any, job: Job) -> Any:
-        return job.render(block)
-
-    return dict.fromkeys(job.transport.blocks, render)
 
 
 def _without_citations(message: Message, job: Job) -> Message:
