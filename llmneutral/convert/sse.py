@@ -47,6 +47,19 @@ def parse_event(block: bytes) -> ServerSentEvent | None:
     return name.decode("utf-8", "replace") or None, b"\n".join(data)
 
 
+def one_event(piece: bytes) -> ServerSentEvent | None:
+    """Read a piece that is one event in a form that providers write, the usual one; None where it is not just that."""
+    last = len(piece) - 2
+    end = piece.find(b"\n")
+    if piece[last:] != b"\n\n" or piece.find(b"\r") >= 0:
+        return None
+    if end == last and piece.startswith(b"data: "):
+        return None, piece[6:last]
+    if piece.startswith(b"event: ") and piece.startswith(b"data: ", end + 1) and piece.find(b"\n", end + 1) == last:
+        return piece[7:end].decode("utf-8", "replace") or None, piece[end + 7 : last]
+    return None
+
+
 def read_blocks(blocks: list[bytes]) -> list[ServerSentEvent]:
     """Read whole events; the two forms that providers write are recognised without looking at the fields one by one."""
     events: list[ServerSentEvent] = []
@@ -88,6 +101,8 @@ class SSEDecoder:
         Returns:
             The events that these bytes complete, in order.
         """
+        if not (self.tail or self.after_cr or self.at_start) and (event := one_event(piece)) is not None:
+            return [event]
         if self.at_start:
             piece = self.without_bom(piece)
         if self.after_cr or b"\r" in piece:
