@@ -105,14 +105,14 @@ class Reader:
     def text(self, key: Hashable, piece: str, *, kind: d.DeltaKind = "text", native: JSONObject | None = None) -> None:
         """A piece of text for the slot of a key."""
         if piece or native:
-            slot = self._by_key.get(key) or self.open(key, d.TextDeltaMessageContent)
+            slot = self._slot(key, d.TextDeltaMessageContent)
             self._grow(slot, kind, d.TextDeltaMessageContent(piece, index=slot.index, native=native))
 
     def thinking(self, key: Hashable, piece: str = "", **marks: Any) -> None:
         """A piece of reasoning, or its `signature`, `data` (redacted), `id` or `native`."""
         if not piece and not any(marks.values()):
             return
-        slot = self._by_key.get(key) or self.open(key, d.ThinkingDeltaMessageContent)
+        slot = self._slot(key, d.ThinkingDeltaMessageContent)
         kind: d.DeltaKind = (
             "redacted" if marks.get("data") else ("signature" if not piece and marks.get("signature") else "thinking")
         )
@@ -122,7 +122,7 @@ class Reader:
         self, key: Hashable, tag: str | None = None, name: str | None = None, fragment: str = "", **marks: Any
     ) -> None:
         """A piece of a call: its id and (native) name once, then fragments of its arguments."""
-        slot = self._by_key.get(key) or self.open(key, d.ActionCallDeltaMessageContent)
+        slot = self._slot(key, d.ActionCallDeltaMessageContent)
         path = None
         if name and self.names is not None:
             name, path = self.names.get(name, (name, None))
@@ -132,12 +132,12 @@ class Reader:
     def refusal(self, key: Hashable, piece: str, category: str | None = None) -> None:
         """A piece of a refusal."""
         if piece or category:
-            slot = self._by_key.get(key) or self.open(key, d.RefusalDeltaMessageContent)
+            slot = self._slot(key, d.RefusalDeltaMessageContent)
             self._grow(slot, "refusal", d.RefusalDeltaMessageContent(piece, category, index=slot.index))
 
     def audio(self, key: Hashable, **pieces: Any) -> None:
         """A piece of sound (`data`), of its `transcript`, its `id`, `expires_at` or `media_type`."""
-        slot = self._by_key.get(key) or self.open(key, d.AudioDeltaMessageContent)
+        slot = self._slot(key, d.AudioDeltaMessageContent)
         self._grow(slot, "audio", d.AudioDeltaMessageContent(index=slot.index, **pieces))
 
     def citation(self, key: Hashable | None, value: JSONObject) -> None:
@@ -146,7 +146,7 @@ class Reader:
         if key is None:
             self.out.append(Delta("citation", details=value))
             return
-        slot = self._by_key.get(key) or self.open(key, d.TextDeltaMessageContent)
+        slot = self._slot(key, d.TextDeltaMessageContent)
         self._grow(slot, "citation", d.TextDeltaMessageContent(index=slot.index, citation=value))
 
     def block(self, key: Hashable, content: Any, *, kind: d.DeltaKind = "block_done") -> None:
@@ -220,6 +220,16 @@ class Reader:
             self.notes.append(remark)
 
     # --- slots ----------------------------------------------------------------------------------
+
+    def _slot(self, key: Hashable, builds: type) -> _Slot:
+        """The slot under a key; a piece of another kind than those before it begins a new one."""
+        slot = self._by_key.get(key)
+        if slot is None:
+            return self.open(key, builds)
+        if slot.builds is not builds and slot.builds is not d.BaseDeltaMessageContent:
+            self.forget(key)
+            return self.open(key, builds)
+        return slot
 
     def open(self, key: Hashable, builds: type) -> _Slot:
         """Opens a slot under a key."""
