@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmneutral_widgets.options import OptionError, all_words, expression_start, setting, split
-from llmneutral_widgets.prompt_line import GRAMMARS, PAYLOAD, PROMPT, STACK, USAGE, PromptLine, parse_prompt
+from llmneutral_widgets.prompt_line import EFFORTS, GRAMMARS, PAYLOAD, PROMPT, STACK, USAGE, PromptLine, parse_prompt
 
 SETTINGS = ["temperature", "max_tokens", "seed", "tool_choice", "extra_body", "reasoning_effort", "fetch", "stream"]
 VALUED = {name for option in PROMPT.options if option.metavar for name in option.names}
@@ -208,6 +208,8 @@ def test_the_settings_are_those_of_the_library() -> None:
     assert parse_prompt("--set top_p=0.5 x").settings == {"top_p": 0.5}
     fields = {"temperature", "max_tokens", "reasoning_effort", "structured_output_strategy", "use_native_tools"}
     assert fields <= set(llmneutral.SETTINGS)
+    check = llmneutral.SETTINGS["reasoning_effort"].check
+    assert [check("reasoning_effort", level) for level in EFFORTS] == list(EFFORTS)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
