@@ -281,32 +281,50 @@ class Publisher:
         common: driver, provider, api, model and meta of each event.
     """
 
-    __slots__ = ("_cache", "_common", "_entries", "attempt", "run_id")
+    __slots__ = ("_common", "_entries", "_last", "_listeners", "attempt", "run_id")
 
     def __init__(self, listeners: Listeners | None = None, *, run_id: str | None = None, **common: Any) -> None:
         self._entries = (listeners.entries() if listeners is not None else ()) + EventBus.entries()
         self._common = common
-        self._cache: dict[type, bool] = {}
+        self._listeners: dict[type, tuple[Listener, ...]] = {}
+        self._last: dict[type, BaseEvent] = {}
         self.run_id = run_id or new_id("run")
         self.attempt = 1
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether somebody listens to a class."""
-        found = self._cache.get(event_type)
+        return bool(self._listeners_to(event_type))
+
+    def _listeners_to(self, event_type: type[BaseEvent]) -> tuple[Listener, ...]:
+        found = self._listeners.get(event_type)
         if found is None:
-            found = any(issubclass(event_type, kind) for kind, _ in self._entries)
-            self._cache[event_type] = found
+            found = tuple([listener for kind, listener in self._entries if issubclass(event_type, kind)])
+            self._listeners[event_type] = found
         return found
 
     def publish(self, event_type: type[BaseEvent], **fields: Any) -> None:
         """Builds an event and hands it to whoever listens; nobody listening costs a look-up."""
-        if not self.wants(event_type):
-            return
-        event = event_type(
-            id=new_id("ev"), timestamp=time.time(), run_id=self.run_id, attempt=self.attempt, **self._common, **fields
-        )
-        for kind, listener in self._entries:
-            if isinstance(event, kind):
+        if listeners := self._listeners_to(event_type):
+            now = time.time()
+            event = event_type(
+                id=new_id("ev"), timestamp=now, run_id=self.run_id, attempt=self.attempt, **self._common, **fields
+            )
+            for listener in listeners:
+                self._hand(event, listener)
+
+    def publish_chunk(self, event_type: type[ChunkEvent], **fields: Any) -> None:
+        """The same for the events that come by the thousand; `fields` are always all fields of the class.
+
+        Such an event is made from the last one of its class, which takes half the time.
+        """
+        if listeners := self._listeners_to(event_type):
+            last = self._last.get(event_type)
+            if last is None or last.attempt != self.attempt:
+                common = self._common
+                last = event_type(id="", timestamp=0.0, run_id=self.run_id, attempt=self.attempt, **common, **fields)
+                self._last[event_type] = last
+            event = msgspec.structs.replace(last, id=new_id("ev"), timestamp=time.time(), **fields)
+            for listener in listeners:
                 self._hand(event, listener)
 
     def _hand(self, event: BaseEvent, listener: Listener) -> None:

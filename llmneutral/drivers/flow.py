@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -319,9 +320,9 @@ def _streamed(call: Call) -> Flow:
 def _rest(call: Call) -> Generator[Any, Any, Any]:
     """The hot loop: chunks in, deltas out, until the stream ends or fails; returns what ended it."""
     deltas, call.held = _told(call, call.held), []
-    if call.record is not None or call.options.timeout is not None or _wants_chunks(call.publisher):
-        return (yield from _rest_told(call, deltas))
-    feed, reader = call.current.feed, call.current.reader
+    watched = call.record is not None or call.options.timeout is not None
+    feed, reader = partial(_fed, call) if watched else call.current.feed, call.current.reader
+    tell = call.publisher if _wants_chunks(call.publisher) else None
     while True:
         chunk = yield deltas
         if chunk is END or chunk.__class__ is Failure:
@@ -329,15 +330,9 @@ def _rest(call: Call) -> Generator[Any, Any, Any]:
         deltas = feed(chunk)
         if reader.error_info is not None:
             deltas = call.cleaned(deltas)
-
-
-def _rest_told(call: Call, deltas: list[DeltaMessage]) -> Generator[Any, Any, Any]:
-    """The same loop where somebody listens, records, or the time is short."""
-    while True:
-        chunk = yield deltas
-        if chunk is END or chunk.__class__ is Failure:
-            return chunk
-        deltas = _told(call, _fed(call, chunk))
+        if tell is not None:
+            for delta in deltas:
+                publish_chunk(delta, tell)
 
 
 def _fed(call: Call, chunk: Any) -> list[DeltaMessage]:
@@ -399,13 +394,13 @@ def publish_chunk(delta: DeltaMessage, publisher: Publisher) -> None:
         return
     piece: Any = content
     if kind == "text":
-        publisher.publish(TextChunkEvent, token=piece.text, slot=piece.index)
+        publisher.publish_chunk(TextChunkEvent, token=piece.text, slot=piece.index)
     elif kind == "thinking":
-        publisher.publish(ThinkingChunkEvent, token=piece.text, slot=piece.index)
+        publisher.publish_chunk(ThinkingChunkEvent, token=piece.text, slot=piece.index)
     elif kind == "call":
-        publisher.publish(
+        publisher.publish_chunk(
             ActionChunkEvent,
             slot=piece.index, tag=piece.tag, name=piece.name, path=piece.path, partial_input=piece.partial_input,
         )  # fmt: skip
     elif kind == "audio":
-        publisher.publish(AudioChunkEvent, data=piece.data, slot=piece.index)
+        publisher.publish_chunk(AudioChunkEvent, data=piece.data, slot=piece.index)

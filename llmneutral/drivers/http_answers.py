@@ -26,6 +26,7 @@ class _Reading:
     Attributes:
         request_id: What the provider called the request.
         headers: Headers of the answer.
+        is_encoded: Whether the bytes are compressed.
     """
 
     def __init__(self, response: Any, translate: Translate) -> None:
@@ -37,6 +38,7 @@ class _Reading:
         self._ready: list[Any] = []
         self._over = False
         self._whole: bytearray | None = None if is_event_stream(response.headers) else bytearray()
+        self.is_encoded = "content-encoding" in response.headers
 
     def take(self, piece: bytes) -> None:
         """Takes the next bytes; what they complete is ready, the last chunk first."""
@@ -67,7 +69,7 @@ class Chunks(_Reading):
 
     def __init__(self, response: Any, translate: Translate) -> None:
         super().__init__(response, translate)
-        self._pieces = response.iter_bytes()
+        self._pieces = response.iter_bytes() if self.is_encoded else response.iter_raw()
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -96,7 +98,7 @@ class AsyncChunks(_Reading):
 
     def __init__(self, response: Any, translate: Translate) -> None:
         super().__init__(response, translate)
-        self._pieces = response.aiter_bytes()
+        self._pieces = response.aiter_bytes() if self.is_encoded else response.aiter_raw()
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -185,6 +187,8 @@ def chunks_of(events: list[ServerSentEvent], headers: Mapping[str, str]) -> list
         try:
             chunk = decode(data)
         except ValueError:
+            chunk = _NOTHING
+        if chunk is _NOTHING:  # outside of `except`: a decoder's error holds the data, which may hold the key
             chunk = _odd(data, headers)
         if name == "error" and isinstance(chunk, dict) and "error" not in chunk and chunk.get("type") != "error":
             chunk = {"error": chunk}
@@ -200,13 +204,20 @@ def _odd(data: bytes, headers: Mapping[str, str]) -> Any:
         return "[DONE]"
     if not text:
         return None
+    if (value := _loaded(data)) is not _NOTHING:
+        return value
+    begin = text[:200].decode("utf-8", "replace")
+    raise MalformedResponseError(f"a line of the stream is no JSON: {begin}", request_id=request_id_of(headers))
+
+
+_NOTHING = object()
+
+
+def _loaded(data: bytes) -> Any:
     try:
         return loads(data)
     except ValueError:
-        begin = text[:200].decode("utf-8", "replace")
-        raise MalformedResponseError(
-            f"a line of the stream is no JSON: {begin}", request_id=request_id_of(headers)
-        ) from None
+        return _NOTHING
 
 
 def read_body(content: bytes, response: Any) -> Body:
@@ -215,10 +226,7 @@ def read_body(content: bytes, response: Any) -> Body:
     Raises:
         MalformedResponseError: If it is no JSON object (a page of HTML, nothing at all).
     """
-    try:
-        value = loads(content)
-    except ValueError:
-        value = None
+    value = _loaded(content)
     if not isinstance(value, dict):
         raise _malformed(content, response)
     body = Body(value)
