@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from llmneutral.convert.passes import has_surrogates, scrubbed
+from llmneutral.convert.surrogates import has_surrogates, scrubbed
 from llmneutral.ir.artifacts import BaseArtifact
 from llmneutral.ir.contents import ActionCallMessageContent, ActionResultMessageContent, InvalidActionCallMessageContent
 from llmneutral.ir.jsontext import JSONObject, dumps, loads

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
-from llmneutral.convert.look import SYSTEM_ROLES, json_of
+from llmneutral.convert.look import SYSTEM_ROLES
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -249,78 +249,6 @@ def _filled(message: Message, job: Job) -> Message:
     return with_content(message, (filler(text, f"an empty turn ({message.role}) is refused here", job),))
 
 
-# --- surrogates ---------------------------------------------------------------------------------
-
-
-def scrubbed(text: str) -> str:
-    """Returns a text without unpaired surrogates; a pair written as two units becomes its character."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def has_surrogates(text: str) -> bool:
-    """Whether a text cannot be written as UTF-8."""
-    if text.isascii():
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def scrub_value(value: Any) -> Any:
-    """Returns plain data with every text scrubbed; the same object if nothing had to be."""
-    if isinstance(value, str):
-        return scrubbed(value) if has_surrogates(value) else value
-    if isinstance(value, dict):
-        new: Any = {scrub_value(k): scrub_value(v) for k, v in value.items()}
-        return new if any(a is not b for a, b in zip(_flat(new), _flat(value), strict=True)) else value
-    if isinstance(value, list | tuple):
-        new = type(value)([scrub_value(entry) for entry in value])
-        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
-    if isinstance(value, msgspec.Struct):
-        changed = {
-            f: v for f in value.__struct_fields__ if (v := scrub_value(getattr(value, f))) is not getattr(value, f)
-        }
-        return msgspec.structs.replace(value, **changed) if changed else value
-    return value
-
-
-def _flat(value: dict[Any, Any]) -> list[Any]:
-    return [part for pair in value.items() for part in pair]
-
-
-def _has_surrogates(content: Any) -> bool:
-    if type(content) is Text and not content.citations and content.native is None:
-        return has_surrogates(content.text)
-    if type(content) is ImageMessageContent:
-        return False  # base64 and addresses: ASCII, and long
-    return scrub_value(content) is not content
-
-
-def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
-    """Unpaired surrogates cannot be written as UTF-8 (RFC 3629): they become U+FFFD, everywhere."""
-    look = job.look(messages)
-    found = {id(c) for c in look.blocks if _has_surrogates(c)} if look.may_have_surrogates else set()
-    given = [(tool.name, tool.description, tool.parameters, tool.native) for tool in job.tools]
-    tools = job.tools if json_of(given) is not None else tuple([scrub_value(tool) for tool in job.tools])
-    if any(a is not b for a, b in zip(tools, job.tools, strict=True)):
-        names = [a.native_name for a, b in zip(tools, job.tools, strict=True) if a is not b]
-        job.note("coerced", f"unpaired surrogates in the tools {', '.join(names)} became U+FFFD")
-        job.tools = tools
-    if not found:
-        return messages
-    out = []
-    for message in messages:
-        content = list(message.content)
-        for place, block in enumerate(content):
-            if id(block) in found:
-                content[place] = scrub_value(block)
-                job.note("coerced", "unpaired surrogates became U+FFFD", block, new=content[place])
-        out.append(with_content(message, content))
-    return out
-
-
 # --- media --------------------------------------------------------------------------------------
 
 
@@ -434,7 +362,6 @@ def _without_pictures(result: Result, job: Job) -> Result:
 
 # --- the passes ---------------------------------------------------------------------------------
 
-scrub_surrogates = Pass("scrub_surrogates", _scrub_surrogates)
 lift_system = Pass("lift_system", _lift_system)
 merge_system = Pass("merge_system", _merge_system)
 drop_blank_text = Pass("drop_blank_text", _drop_blank_text)

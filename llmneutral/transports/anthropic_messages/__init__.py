@@ -20,8 +20,8 @@ from llmneutral.convert.passes import (
     lift_system,
     merge_same_role,
     move_media,
-    scrub_surrogates,
 )
+from llmneutral.convert.surrogates import scrub_surrogates
 from llmneutral.convert.thinking import lead_with_reasoning, one_reasoning_a_turn, pad_reasoning, replay_by_fact
 from llmneutral.convert.transport import Transport
 from llmneutral.ir.contents import DocumentMessageContent, ImageMessageContent

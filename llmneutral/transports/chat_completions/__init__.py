@@ -19,8 +19,8 @@ from llmneutral.convert.passes import (
     keep_screenshots,
     move_media,
     replay_reasoning,
-    scrub_surrogates,
 )
+from llmneutral.convert.surrogates import scrub_surrogates
 from llmneutral.convert.transport import Transport
 from llmneutral.transports.chat_completions import passes
 from llmneutral.transports.chat_completions.answer import FINISH, chunk, read, usage

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral.convert import pairing, passes
+from llmneutral.convert import pairing, passes, surrogates
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.passes import move_media, results_only, same_origin, with_content
 from llmneutral.ir.contents import (
@@ -258,7 +258,7 @@ def _foreign_items(messages: Messages, job: Job) -> Messages:
 
 MOVED = (ImageMessageContent, DocumentMessageContent)
 PASSES: tuple[Pass, ...] = (
-    passes.scrub_surrogates,
+    surrogates.scrub_surrogates,
     _unless_on_the_server(pairing.pair_results),
     _unless_on_the_server(pairing.canonical_ids),
     passes.drop_generic_of_others(API),
