@@ -15,7 +15,7 @@ import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.passes import with_content
-from llmneutral.convert.schema import wrap_root
+from llmneutral.convert.schema import without_added_nulls, wrap_root
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.errors import StructuredOutputError
 from llmneutral.ir.contents import ActionCallMessageContent, TextMessageContent
@@ -160,6 +160,8 @@ def parse(response: NormalizedResponse, plan: Plan) -> Any:
     found, value = _found(response, plan)
     if not found:
         raise failed(response, ["the answer holds no JSON"])
+    if plan.strategy == "native":  # a strict schema has null for what is optional
+        value = without_added_nulls(value, plan.schema)
     if plan.wrapped and isinstance(value, Mapping) and "value" in value:
         value = value["value"]
     return validated(value, plan, response)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from llmneutral.ir.contents import ActionCallMessageContent, InvalidActionCallMessageContent
-from llmneutral.ir.jsontext import dumps
+from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.ir.tools import ToolDefinition, native_name
 
 if TYPE_CHECKING:
@@ -34,13 +34,15 @@ def digest(text: str, length: int) -> str:
 class ToolNames(Mapping[str, Key]):
     """Native name → (tool, activity) of one request, and the way back."""
 
-    __slots__ = ("_keys", "_native", "renamed")
+    __slots__ = ("_keys", "_native", "renamed", "strict")
 
     def __init__(self) -> None:
         self._native: dict[Key, str] = {}
         self._keys: dict[str, Key] = {}
         self.renamed: dict[str, dict[str, str]] = {}
         """Property names a schema had to change, by native tool name: sent → original."""
+        self.strict: dict[str, JSONObject] = {}
+        """The schemas that strict mode compiled, by native tool name, as they were: there optional means optional."""
 
     def add(self, key: Key, native: str) -> None:
         """Puts a pair into the table."""
@@ -53,13 +55,14 @@ class ToolNames(Mapping[str, Key]):
         return native_name(name, path) if found is None else found
 
     def restored(self, native: str, arguments: Any) -> Any:
-        """Returns arguments with the original property names."""
-        renamed = self.renamed.get(native)
-        if not renamed:
+        """Returns arguments with the original property names, and without the nulls that strict mode asked for."""
+        renamed, strict = self.renamed.get(native), self.strict.get(native)
+        if not renamed and strict is None:
             return arguments
-        from llmneutral.convert.schema import rename_keys_back
+        from llmneutral.convert.schema import rename_keys_back, without_added_nulls
 
-        return rename_keys_back(arguments, renamed)
+        back = rename_keys_back(arguments, renamed or {})
+        return back if strict is None else without_added_nulls(back, strict)
 
     def __getitem__(self, native: str) -> Key:
         return self._keys[native]

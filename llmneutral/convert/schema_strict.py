@@ -275,6 +275,9 @@ def without_added_nulls(value: Any, schema: Schema) -> Any:
     Args:
         value: The arguments or the answer; it is not changed.
         schema: The schema before it was compiled.
+
+    Returns:
+        The value; the same object where nothing was to be taken out.
     """
     return _without_nulls(value, schema, schema)
 
@@ -290,21 +293,26 @@ def _without_nulls(value: Any, node: Any, root: Schema) -> Any:
                 if keyword != "allOf":
                     break
     if isinstance(value, list):
-        listed = node.get("prefixItems", [])
-        return [
-            _without_nulls(entry, listed[place] if place < len(listed) else node.get("items"), root)
-            for place, entry in enumerate(value)
-        ]
-    if not isinstance(value, dict):
-        return value
+        return _entries_without_nulls(value, node, root)
     properties, required = node.get("properties"), node.get("required", ())
-    if not isinstance(properties, dict):
+    if not isinstance(value, dict) or not isinstance(properties, dict):
         return value
-    return {
+    kept = {
         name: _without_nulls(entry, properties.get(name), root)
         for name, entry in value.items()
         if entry is not None or name in required or name not in properties or _takes_null(properties[name], root, 0)
     }
+    same = len(kept) == len(value) and all(kept[name] is entry for name, entry in value.items())
+    return value if same else kept
+
+
+def _entries_without_nulls(value: list[Any], node: Schema, root: Schema) -> list[Any]:
+    listed = node.get("prefixItems", [])
+    kept = [
+        _without_nulls(entry, listed[place] if place < len(listed) else node.get("items"), root)
+        for place, entry in enumerate(value)
+    ]
+    return value if all(one is two for one, two in zip(kept, value, strict=True)) else kept
 
 
 def _target(node: Any, root: Schema) -> Any:

@@ -71,6 +71,8 @@ def tool_schema(tool: ToolDefinition, native: str, dialect: str, job: Job) -> To
         job.names.renamed[native] = reduced.renamed
         keys = ", ".join([repr(key) for key in reduced.renamed.values()])
         job.note("renamed", f"{what}: the property names {keys} are not taken here and go by others")
+    if wanted and reduced.strict and tool.parameters:
+        job.names.strict[native] = tool.parameters
     return ToolSchema(reduced.schema, reduced.strict if wanted else wanted)
 
 

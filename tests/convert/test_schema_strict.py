@@ -104,6 +104,7 @@ def test_the_nulls_that_strict_added_come_out_again() -> None:
     made = without_added_nulls(value, schema)
     assert made == {"b": None, "c": {}, "d": [{}, {"n": 1}], "f": None, "g": None}
     assert value == before
+    assert without_added_nulls(made, schema) is made
 
 
 def test_the_subset_of_anthropic() -> None:

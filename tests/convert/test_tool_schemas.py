@@ -63,6 +63,16 @@ def test_strict(strict: Any, facts: Any, sent: Any, kinds: list[str]) -> None:
     assert told(made) == kinds
 
 
+def test_the_nulls_of_strict_mode_do_not_reach_the_tool() -> None:
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+    made = job()
+    sent = tool_schema(ToolDefinition("f", parameters=parameters, strict=True), "f", "responses", made)
+    assert sent.schema["required"] == ["city", "days"]
+    assert made.names.restored("f", {"city": "Oslo", "days": None}) == {"city": "Oslo"}
+    arguments = {"city": "Oslo", "days": 3}
+    assert made.names.restored("f", arguments) is arguments
+
+
 def test_strict_that_cannot_be_enforced_is_off() -> None:
     made = job()
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
