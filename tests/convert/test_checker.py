@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from llmneutral.convert.checker import Problem, check
 from llmneutral.errors import ConversionError
 from tests.convert.schema_strategies import any_schemas, is_valid, objects, tool_schemas, values
 
 
-@settings(max_examples=200)
 @given(any_schemas, values)
 @example({"type": "integer"}, 1.0)
 @example({"enum": [1, "a"]}, True)

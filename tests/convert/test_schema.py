@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from llmneutral.convert.schema import DIALECTS, Reduced, _reduced, reduce_schema, rename_keys_back
 from llmneutral.convert.schema_walk import nodes
@@ -87,7 +87,6 @@ def test_what_is_reduced_stays_as_it_is(schema: Schema) -> None:
         assert reduce_schema(found.schema, dialect).schema == found.schema, dialect
 
 
-@settings(max_examples=200)
 @given(schema=tool_schemas(), value=objects)
 def test_what_is_not_said_to_be_lost_still_holds(schema: Schema, value: Any) -> None:
     verdict = is_valid(value, schema)

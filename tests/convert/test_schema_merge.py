@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from llmneutral.convert.schema_merge import merge, merge_all_of, same_or_union
 from llmneutral.convert.schema_walk import Reduction
@@ -15,7 +15,6 @@ from tests.convert.schema_strategies import any_schemas, is_valid, values
 Schema = dict[str, Any]
 
 
-@settings(max_examples=150)
 @given(first=any_schemas, second=any_schemas, value=values)
 def test_what_is_valid_under_both_is_valid_under_the_merged(first: Schema, second: Schema, value: Any) -> None:
     before = copy.deepcopy((first, second))

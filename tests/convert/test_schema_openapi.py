@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from llmneutral.convert.schema import DIALECTS, reduce_schema
 from llmneutral.errors import ConversionError
@@ -169,7 +169,6 @@ def test_names_that_are_spelled_like_keywords() -> None:
         assert names[:4] == list(properties)[:4]
 
 
-@settings(max_examples=150)
 @given(schema=tool_schemas(), value=objects)
 def test_of_openapi_too_but_for_one_of(schema: Schema, value: Any) -> None:
     try:

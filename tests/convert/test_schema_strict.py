@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from llmneutral.convert.schema import reduce_schema, strict_compile, without_added_nulls
 from llmneutral.errors import ConversionError
@@ -148,7 +148,6 @@ def test_answers_may_have_any_root_where_the_api_allows_it() -> None:
         assert reduce_schema(listed, dialect).schema == listed
 
 
-@settings(max_examples=150)
 @given(schema=tool_schemas(), value=objects)
 def test_what_strict_enforces_fits_the_original(schema: Schema, value: Any) -> None:
     """A value under the strict schema is, once the added nulls are out, valid under the original."""
