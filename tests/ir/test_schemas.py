@@ -406,7 +406,7 @@ def test_tools_are_made_of_them() -> None:
             """
             return city
 
-        @activity(schema=Point)  # type: ignore[untyped-decorator]
+        @activity(schema=Point)
         def at(self, values: dict[str, float]) -> str:
             """Weather at a point."""
             return str(values)
