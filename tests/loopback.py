@@ -226,6 +226,13 @@ class Loopback:
         """How many connections clients hold now."""
         return sum(not connection.closed.is_set() for connection in self.connections)
 
+    def asked(self, seconds: float = 5.0, count: int = 1) -> bool:
+        """Waits until so many requests have come, and tells whether they have."""
+        until = time.monotonic() + seconds
+        while len(self.requests) < count and time.monotonic() < until:
+            time.sleep(0.005)
+        return len(self.requests) >= count
+
     def closes(self, seconds: float = 2.0) -> bool:
         """Waits until no connection is open, and tells whether that happened."""
         until = time.monotonic() + seconds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any, Self
 
 import tenacity
@@ -87,6 +87,7 @@ class BasePromptDriver:
         self.listeners = Listeners()
         self.clock: Callable[[], float] = time.monotonic
         self.sleep: Callable[[float], object] = time.sleep
+        self.asleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self.timeout: float | None = None
         self._client = client
         self._async_client = async_client
@@ -129,7 +130,7 @@ class BasePromptDriver:
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
         call = prepare.prompt_call(self, BasePromptDriver, source, overrides)
-        deltas = runners.arun(exchange(call), call.io, asyncio.sleep)
+        deltas = runners.arun(exchange(call), call.io, self.asleep)
         try:
             async for _ in deltas:
                 pass
@@ -140,7 +141,7 @@ class BasePromptDriver:
     def astream(self, source: Any, **overrides: Any) -> AsyncPromptStream:
         """The async twin of `stream`; the request is sent with the first `anext`."""
         call = prepare.prompt_call(self, BasePromptDriver, source, {**overrides, "stream": True})
-        return AsyncPromptStream(call, runners.arun(exchange(call), call.io, asyncio.sleep), prepare.settled)
+        return AsyncPromptStream(call, runners.arun(exchange(call), call.io, self.asleep), prepare.settled)
 
     def preview(self, source: Any, **overrides: Any) -> Conversion:
         """Returns the request that a call would send; sends nothing and needs no key."""
@@ -165,7 +166,7 @@ class BasePromptDriver:
     async def acount_tokens(self, source: Any, **overrides: Any) -> TokenCount:
         """The async twin of `count_tokens`."""
         call, flow = prepare.count_call(self, source, overrides)
-        async for _ in runners.arun(flow, call.io, asyncio.sleep):
+        async for _ in runners.arun(flow, call.io, self.asleep):
             pass
         return call.answer  # type: ignore[no-any-return]
 

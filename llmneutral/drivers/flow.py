@@ -394,13 +394,13 @@ def publish_chunk(delta: DeltaMessage, publisher: Publisher) -> None:
         return
     piece: Any = content
     if kind == "text":
-        publisher.publish_chunk(TextChunkEvent, token=piece.text, slot=piece.index)
+        publisher.publish_token(TextChunkEvent, piece.text, piece.index)
     elif kind == "thinking":
-        publisher.publish_chunk(ThinkingChunkEvent, token=piece.text, slot=piece.index)
+        publisher.publish_token(ThinkingChunkEvent, piece.text, piece.index)
     elif kind == "call":
-        publisher.publish_chunk(
+        publisher.publish(
             ActionChunkEvent,
             slot=piece.index, tag=piece.tag, name=piece.name, path=piece.path, partial_input=piece.partial_input,
         )  # fmt: skip
     elif kind == "audio":
-        publisher.publish_chunk(AudioChunkEvent, data=piece.data, slot=piece.index)
+        publisher.publish(AudioChunkEvent, data=piece.data, slot=piece.index)

@@ -38,7 +38,7 @@ def make_driver(
         provider: Name of the provider, for its facts.
         facts: Overrides of the model's profile.
         max_attempts: Most requests of one call.
-        **params: Neutral settings and further options of `BasePromptDriver`.
+        **params: Neutral settings and further options of the driver.
 
     Raises:
         ConfigurationError: If the mode is unknown or has no driver.

@@ -34,6 +34,13 @@ class OpenAiChatPromptDriver(OpenAiHttpDriver):
         super().__init__(model, **{"api_mode": "chat_completions", **_at_home(options)})
 
 
+class OwnServerPromptDriver(OpenAiChatPromptDriver):
+    """Chat Completions of a server of one's own (Ollama, vLLM, LM Studio …): no vendor's key is ever sent to it."""
+
+    key_variable = None
+    needs_key = False
+
+
 class AzureOpenAiPromptDriver(OpenAiHttpDriver):
     """Azure OpenAI by its `/openai/v1` address, which needs no API version.
 

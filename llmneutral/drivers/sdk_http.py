@@ -28,6 +28,8 @@ from llmneutral.errors import LLMNeutralError, exception_type, provider_error, r
 CONNECT, READ, IDLE = 10.0, 600.0, 120.0
 """Seconds: to connect, to wait for an answer, and between the pieces of a stream where nothing is being thought."""
 JSON_HEADERS = {"Content-Type": "application/json"}
+KEY_HEADERS = {"x-api-key": "X-Api-Key", "both": "X-Api-Key", "api-key": "api-key"}
+"""By the fact `auth_header`: where the key goes beside the bearer token, or (but for `both`) in its place."""
 Headers = dict[str, Any]
 
 
@@ -66,15 +68,16 @@ class HttpPromptDriver(BasePromptDriver):
 
     def client_headers(self) -> Headers:
         """Returns headers of every request."""
-        return {**self.key_headers(), **self._headers}
+        return self._headers
 
-    def key_headers(self) -> Headers:
-        """Returns the headers that carry the key where the SDK's own (a bearer token) is not what is wanted."""
-        key, module = self.api_key.read(), sdk(self.sdk)
-        name = {"x-api-key": "X-Api-Key", "api-key": "api-key", "both": "X-Api-Key"}.get(self.auth_header())
-        headers: Headers = {name: key} if name and key else {}
-        if self.auth_header() in ("x-api-key", "api-key", "none") and (key or self.auth_header() == "none"):
-            headers["Authorization"] = module.Omit()
+    def key_headers(self, asked: Any) -> Headers:
+        """Returns the headers that carry the key where a bearer token, the SDK's own way, is not what is wanted."""
+        if asked in (self._client, self._async_client):
+            return {}  # the caller's client knows how its key is sent
+        key, way = self.api_key.read(), self.auth_header()
+        headers: Headers = {KEY_HEADERS[way]: key} if key and way in KEY_HEADERS else {}
+        if way == "none" or (headers and way != "both"):
+            headers["Authorization"] = sdk(self.sdk).Omit()
         return headers
 
     def auth_header(self) -> str:
@@ -208,7 +211,8 @@ class HttpPromptDriver(BasePromptDriver):
 
         read = READ if self.timeout is None else min(self.timeout, READ)
         timeout = Timeout(read, connect=min(CONNECT, read))
-        options = {"headers": {**JSON_HEADERS, **conversion.headers}, "timeout": timeout, "max_retries": 0}
+        headers = {**JSON_HEADERS, **self.key_headers(client), **conversion.headers}
+        options = {"headers": headers, "timeout": timeout, "max_retries": 0}
         body = conversion.to_json()
         content = {"content": msgspec.json.encode(body)} if self.is_plain(client) else {"body": body}
         return {"cast_to": cast_to, "options": options, **content}
@@ -284,8 +288,10 @@ def _text_of(response: Any) -> str:
 def _said(error: Exception) -> str:
     """An error in words, with what is behind it: the SDKs say no more than "Connection error."."""
     said, cause = str(error) or type(error).__name__, error.__cause__
-    behind = f"{type(cause).__name__}: {cause}" if cause is not None and str(cause) else ""
-    return f"{said.removesuffix('.')} ({behind})" if behind and behind not in said else said
+    if cause is None or str(cause) == said:
+        return said
+    behind = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+    return f"{said.removesuffix('.')} ({behind})"
 
 
 def _response_class() -> Any:

@@ -1,0 +1,206 @@
+"""The configs of all providers, and the one table of their short names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from llmneutral.configs.base import DriversConfig, Row
+from llmneutral.drivers.base import BasePromptDriver
+from llmneutral.drivers.making import driver_class
+from llmneutral.errors import ConfigurationError
+
+CHAT, RESPONSES, MESSAGES = "chat_completions", "codex_responses", "anthropic_messages"
+CHAT_DRIVER = "openai:OpenAiChatPromptDriver"
+RESPONSES_DRIVER = "openai:OpenAiResponsesPromptDriver"
+MESSAGES_DRIVER = "anthropic:AnthropicPromptDriver"
+SERVER_DRIVER = "openai:OwnServerPromptDriver"
+
+
+class OpenAiDriversConfig(DriversConfig):
+    """OpenAI by its Responses API: what counts where nothing is configured."""
+
+    row = Row("openai", RESPONSES_DRIVER, RESPONSES, "gpt-6-luna", "OPENAI_API_KEY", "openai")
+
+
+class OpenAiChatDriversConfig(DriversConfig):
+    """OpenAI by Chat Completions."""
+
+    row = Row("openai-chat", CHAT_DRIVER, CHAT, "gpt-4.1", "OPENAI_API_KEY", "openai")
+
+
+class AzureOpenAiDriversConfig(DriversConfig):
+    """Azure OpenAI: needs `azure_endpoint` (or AZURE_OPENAI_ENDPOINT) and `deployment`."""
+
+    row = Row("azure", "openai:AzureOpenAiPromptDriver", CHAT, None, "AZURE_OPENAI_API_KEY", "azure", all_modes=True)
+
+    def __init__(self, azure_endpoint: str | None = None, deployment: str | None = None, **options: Any) -> None:
+        super().__init__(**{**options, "azure_endpoint": azure_endpoint, "deployment": deployment})
+
+    @property
+    def model(self) -> str | None:
+        """The deployment stands where others have the model."""
+        return self._given.get("deployment")
+
+    @property
+    def azure_endpoint(self) -> str | None:
+        """The address of the resource."""
+        return self._given.get("azure_endpoint") or os.environ.get("AZURE_OPENAI_ENDPOINT")
+
+    def problem(self) -> str | None:
+        """Tells whether the resource and the deployment are named."""
+        if not self.azure_endpoint:
+            return "no azure_endpoint: give azure_endpoint=… or set AZURE_OPENAI_ENDPOINT"
+        return None if self.model else "no deployment: give deployment=…"
+
+    def _make_prompt_driver(self) -> BasePromptDriver:
+        options = {name: value for name, value in self._given.items() if name not in ("azure_endpoint", "deployment")}
+        made: BasePromptDriver = driver_class(self.row.driver)(self.azure_endpoint or "", self.model or "", **options)
+        return made
+
+
+class AnthropicDriversConfig(DriversConfig):
+    """Anthropic by its Messages API."""
+
+    row = Row(
+        "anthropic", MESSAGES_DRIVER, MESSAGES, "claude-sonnet-5-5", "ANTHROPIC_API_KEY", "anthropic", sdk="anthropic"
+    )
+
+
+class DeepSeekDriversConfig(DriversConfig):
+    """DeepSeek by Chat Completions; `api_mode="anthropic_messages"` is served as well."""
+
+    row = Row("deepseek", CHAT_DRIVER, CHAT, "deepseek-v4-flash", "DEEPSEEK_API_KEY", "deepseek")
+
+
+class MoonshotDriversConfig(DriversConfig):
+    """Moonshot's Kimi by Chat Completions."""
+
+    row = Row("moonshot", CHAT_DRIVER, CHAT, "kimi-k2.6", "MOONSHOT_API_KEY", "moonshot")
+
+
+class DashScopeDriversConfig(DriversConfig):
+    """Alibaba's Qwen by Chat Completions, at the international address."""
+
+    row = Row("dashscope", CHAT_DRIVER, CHAT, "qwen3.8-max", "DASHSCOPE_API_KEY", "dashscope")
+
+
+class OpenRouterDriversConfig(DriversConfig):
+    """OpenRouter by Chat Completions: name the model as it lists it, `vendor/model`."""
+
+    row = Row("openrouter", CHAT_DRIVER, CHAT, None, "OPENROUTER_API_KEY", "openrouter")
+
+
+class GroqDriversConfig(DriversConfig):
+    """Groq by Chat Completions."""
+
+    row = Row("groq", CHAT_DRIVER, CHAT, None, "GROQ_API_KEY", "groq")
+
+
+class MiniMaxDriversConfig(DriversConfig):
+    """MiniMax by its Messages address."""
+
+    row = Row("minimax", MESSAGES_DRIVER, MESSAGES, "MiniMax-M3", "MINIMAX_API_KEY", "minimax", sdk="anthropic")
+
+
+class KimiCodingDriversConfig(DriversConfig):
+    """Kimi's coding plan by its Messages address."""
+
+    row = Row("kimi-coding", MESSAGES_DRIVER, MESSAGES, "kimi-k2.6", "KIMI_API_KEY", "kimi-coding", sdk="anthropic")
+
+
+class XAiDriversConfig(DriversConfig):
+    """xAI's Grok by the Responses API."""
+
+    row = Row("xai", RESPONSES_DRIVER, RESPONSES, "grok-4.3", "XAI_API_KEY", "xai")
+
+
+class LocalDriversConfig(DriversConfig):
+    """The embedded model; `api_mode` chooses one of its three protocols."""
+
+    row = Row(
+        "local", "local:LocalPromptDriver", CHAT, "smollm2-135m-instruct", None, "local",
+        sdk="xllamacpp", extra="local", all_modes=True,
+    )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """`local`, `local-responses` or `local-messages`."""
+        return LOCAL_NAMES.get(self.api_mode, self.row.name)
+
+    def problem(self) -> str | None:
+        """Tells whether the weights are there."""
+        from llmneutral.drivers import local_weights
+
+        try:
+            local_weights.path(getattr(self._given.get("server"), "model", None))
+        except ConfigurationError as error:
+            return str(error)
+        return None
+
+
+class OllamaDriversConfig(DriversConfig):
+    """A model served by Ollama on this machine."""
+
+    row = Row("ollama", SERVER_DRIVER, CHAT, provider="ollama", base_url="http://localhost:11434/v1")
+
+
+class LocalServerDriversConfig(DriversConfig):
+    """Any server that speaks Chat Completions (vLLM, LM Studio, llama.cpp …): give `base_url` and `model`."""
+
+    row = Row("server", SERVER_DRIVER, CHAT, base_url="http://localhost:8000/v1")
+
+
+class DummyDriversConfig(DriversConfig):
+    """No drivers: every use is an error that says how to configure some. For tests, and to switch everything off."""
+
+    row = Row("dummy", "dummy:DummyPromptDriver", CHAT, "none", sdk="llmneutral")
+
+
+LOCAL_NAMES = {CHAT: "local", RESPONSES: "local-responses", MESSAGES: "local-messages"}
+CONFIGS: dict[str, Callable[..., DriversConfig]] = {
+    "openai": OpenAiDriversConfig,
+    "openai-chat": OpenAiChatDriversConfig,
+    "azure": AzureOpenAiDriversConfig,
+    "anthropic": AnthropicDriversConfig,
+    "deepseek": DeepSeekDriversConfig,
+    "moonshot": MoonshotDriversConfig,
+    "dashscope": DashScopeDriversConfig,
+    "openrouter": OpenRouterDriversConfig,
+    "groq": GroqDriversConfig,
+    "minimax": MiniMaxDriversConfig,
+    "kimi-coding": KimiCodingDriversConfig,
+    "xai": XAiDriversConfig,
+    "ollama": OllamaDriversConfig,
+    "server": LocalServerDriversConfig,
+    **{name: partial(LocalDriversConfig, api_mode=mode) for mode, name in LOCAL_NAMES.items()},
+    "dummy": DummyDriversConfig,
+}
+"""Every config by its short name."""
+
+
+def drivers_config(name: str, **options: Any) -> DriversConfig:
+    """Returns the config of a short name, as used by `-p`, `%provider` and LLMNEUTRAL_PROVIDER.
+
+    Args:
+        name: `anthropic`, or with a model `anthropic/claude-opus-5-5`.
+        **options: Arguments of the config.
+
+    Raises:
+        ConfigurationError: If no config has this name, with the known ones.
+    """
+    short, _, model = name.strip().partition("/")
+    short = short.strip().lower().replace("_", "-")
+    make = CONFIGS.get(short)
+    if make is None:
+        raise ConfigurationError(f"unknown provider {short!r}; known: {', '.join(CONFIGS)}")
+    wanted = model or options.pop("model", None)
+    return make(**{**options, "deployment" if short == "azure" and wanted else "model": wanted})
+
+
+def key_variables() -> list[str]:
+    """Returns the names of the environment variables that hold keys of known providers."""
+    rows: list[Row | None] = [getattr(make, "row", None) for make in CONFIGS.values()]
+    return sorted({row.key_variable for row in rows if row is not None and row.key_variable is not None})
