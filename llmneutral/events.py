@@ -281,13 +281,13 @@ class Publisher:
         common: driver, provider, api, model and meta of each event.
     """
 
-    __slots__ = ("_common", "_entries", "_last", "_listeners", "attempt", "run_id")
+    __slots__ = ("_common", "_entries", "_first", "_listeners", "attempt", "run_id")
 
     def __init__(self, listeners: Listeners | None = None, *, run_id: str | None = None, **common: Any) -> None:
         self._entries = (listeners.entries() if listeners is not None else ()) + EventBus.entries()
         self._common = common
         self._listeners: dict[type, tuple[Listener, ...]] = {}
-        self._last: dict[type, BaseEvent] = {}
+        self._first: dict[type, BaseEvent] = {}
         self.run_id = run_id or new_id("run")
         self.attempt = 1
 
@@ -312,18 +312,15 @@ class Publisher:
             for listener in listeners:
                 self._hand(event, listener)
 
-    def publish_chunk(self, event_type: type[ChunkEvent], **fields: Any) -> None:
-        """The same for the events that come by the thousand; `fields` are always all fields of the class.
-
-        Such an event is made from the last one of its class, which takes half the time.
-        """
+    def publish_token(self, event_type: type[TextChunkEvent | ThinkingChunkEvent], token: str, slot: int) -> None:
+        """The same for pieces of text: they come by the thousand, so each is made from the first one of its class."""
         if listeners := self._listeners_to(event_type):
-            last = self._last.get(event_type)
-            if last is None or last.attempt != self.attempt:
-                common = self._common
-                last = event_type(id="", timestamp=0.0, run_id=self.run_id, attempt=self.attempt, **common, **fields)
-                self._last[event_type] = last
-            event = msgspec.structs.replace(last, id=new_id("ev"), timestamp=time.time(), **fields)
+            first = self._first.get(event_type)
+            if first is None or first.attempt != self.attempt:
+                first = self._first[event_type] = event_type(
+                    id="", timestamp=0.0, run_id=self.run_id, attempt=self.attempt, token="", slot=0, **self._common
+                )
+            event = msgspec.structs.replace(first, id=new_id("ev"), timestamp=time.time(), token=token, slot=slot)
             for listener in listeners:
                 self._hand(event, listener)
 
