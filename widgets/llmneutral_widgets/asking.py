@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import copy_context
 from datetime import UTC, datetime
 from time import perf_counter
@@ -108,30 +108,40 @@ class _Watch:
 
 
 class _Call:
-    """One question on its way."""
+    """One question on its way.
 
-    def __init__(self, question: Question) -> None:
+    Args:
+        question: What is asked.
+        is_alone: Whether a mistake that shows only when it is sent (no model installed) leaves no exchange; beside
+            other answers it has a place of its own.
+    """
+
+    def __init__(self, question: Question, *, is_alone: bool = True) -> None:
         self.question = question
+        self.is_alone = is_alone
         self.watch = _Watch()
         self.stream: Any = None
         self.response: Any = None
         self.created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.options = {"trace": True, **question.asked.overrides}
 
-    def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
-        """Asks, and shows what comes.
+    def prepare(self) -> None:
+        """Looks at everything that can be wrong before anything is sent.
 
         Raises:
-            LLMNeutralError: If it cannot be asked at all; then nothing was shown and nothing is kept.
+            LLMNeutralError: If it cannot be asked.
         """
-        question = self.question
-        options = {"trace": True, **question.asked.overrides}
+        driver, stack = self.question.asked.driver, self.question.stack
         with self.watch.listening():
-            if question.stream:
-                self.stream = question.asked.driver.stream(question.stack, record=True, **options)
+            if self.question.stream:
+                self.stream = driver.stream(stack, record=True, **self.options)
             else:
-                question.asked.driver.preview(question.stack, **options)
-            sink.start(question.asked.told())
-            error = self._received(sink, stop) if question.stream else self._whole(options)
+                driver.preview(stack, **self.options)
+
+    def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
+        """Asks, and shows what comes."""
+        sink.start(self.question.asked.told())
+        error = self._received(sink, stop) if self.question.stream else self._whole()
         return self._outcome(sink, error)
 
     def _received(self, sink: Sink, stop: threading.Event | None) -> BaseException | None:
@@ -147,9 +157,10 @@ class _Call:
             self.stream.close()
         return self._unparsed()
 
-    def _whole(self, options: Mapping[str, Any]) -> BaseException | None:
+    def _whole(self) -> BaseException | None:
         try:
-            self.response = self.question.asked.driver.run(self.question.stack, **options)
+            with self.watch.listening():
+                self.response = self.question.asked.driver.run(self.question.stack, **self.options)
         except BaseException as error:  # noqa: BLE001  # as above
             self.response = getattr(error, "partial", None) or getattr(error, "response", None)
             return error
@@ -167,7 +178,7 @@ class _Call:
         return llmneutral.StructuredOutputError(response.notes[-1], response=response) if response.complete else None
 
     def _outcome(self, sink: Sink, error: BaseException | None) -> Outcome:
-        if error is not None and not self._was_sent(error):
+        if error is not None and self.is_alone and not _was_sent(error):
             sink.abort(None, error)
             return Outcome(None, error)
         exchange = self.exchange(error)
@@ -176,13 +187,6 @@ class _Call:
         else:
             sink.abort(exchange, error)
         return Outcome(exchange, error)
-
-    @staticmethod
-    def _was_sent(error: BaseException) -> bool:
-        """Whether there is anything to keep: what fails for the lack of a model or a package was never asked."""
-        import llmneutral
-
-        return not isinstance(error, (llmneutral.ConfigurationError, llmneutral.MissingExtraError))
 
     def exchange(self, error: BaseException | None) -> Exchange:
         """Returns the exchange as far as it has come."""
@@ -221,6 +225,13 @@ def _definitions(stack: Any) -> list[Any]:
     return list(json.loads(stack.to_json()).get("tools") or ()) if stack.tools else []
 
 
+def _was_sent(error: BaseException) -> bool:
+    """Whether there is anything to keep: what fails for the lack of a model or a package was never asked."""
+    import llmneutral
+
+    return not isinstance(error, (llmneutral.ConfigurationError, llmneutral.MissingExtraError))
+
+
 def ask(question: Question, sink: Sink) -> Outcome:
     """Asks one driver.
 
@@ -234,7 +245,9 @@ def ask(question: Question, sink: Sink) -> Outcome:
     Raises:
         LLMNeutralError: If it cannot be asked at all; then nothing was shown and nothing is kept.
     """
-    return _Call(question).run(sink)
+    call = _Call(question)
+    call.prepare()
+    return call.run(sink)
 
 
 def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[Outcome], KeyboardInterrupt | None]:
@@ -246,8 +259,13 @@ def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[
 
     Returns:
         The outcomes in their order, and the interrupt that stopped all of them, if one did.
+
+    Raises:
+        LLMNeutralError: If one of them cannot be asked at all; then none is.
     """
-    calls = [_Call(question) for question in questions]
+    calls = [_Call(question, is_alone=False) for question in questions]
+    for call in calls:
+        call.prepare()
     outcomes = [Outcome() for _ in calls]
     stop = threading.Event()
     threads = [

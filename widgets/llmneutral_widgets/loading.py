@@ -6,14 +6,13 @@ the formatters are told our classes by name.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from llmneutral_widgets.cells import RUNS
 from llmneutral_widgets.completion import EXPRESSION, completers, names_completer
-from llmneutral_widgets.magics import magics_class
+from llmneutral_widgets.magics import magics_class, question_class
 
 BUNDLED = {
     "Conversion": "llmneutral.convert.transport",
@@ -42,7 +41,7 @@ _LOADED: dict[int, _Loaded] = {}
 
 
 def load(ip: Any) -> None:
-    """Registers the magics, the formatters, the completers and the events; doing it again changes nothing."""
+    """Registers magics, formatters, completers, events, and the reader of `%prompt …?`, once."""
     if id(ip) in _LOADED:
         return
     found = _LOADED[id(ip)] = _Loaded(ip)
@@ -53,6 +52,7 @@ def load(ip: Any) -> None:
     ip.set_hook(_HOOK, names_completer, re_key=EXPRESSION)
     for event, callback in found.events.items():
         ip.events.register(event, callback)
+    ip.input_transformer_manager.token_transformers.append(question_class())
 
 
 def unload(ip: Any) -> None:
@@ -60,6 +60,7 @@ def unload(ip: Any) -> None:
     found = _LOADED.pop(id(ip), None)
     if found is None:
         return
+    ip.input_transformer_manager.token_transformers.remove(question_class())
     for event, callback in found.events.items():
         ip.events.unregister(event, callback)
     _unhook(ip, {*found.completers.values(), names_completer})
@@ -146,7 +147,3 @@ def _end(result: Any) -> None:
         found = module.begun()
         if found is not None:
             found.end_cell(run)
-
-
-EXPRESSION_KEY = re.compile(EXPRESSION)
-"""What IPython files the names' completer under."""

@@ -95,6 +95,45 @@ def magics_class() -> Any:
     return PromptMagics
 
 
+@cache
+def question_class() -> Any:
+    """Returns the transformer that keeps the question mark of `%prompt Why is the sky blue?`.
+
+    IPython takes a line that ends with one for a request for help, and would look for an object called `blue`.
+    """
+    from IPython.core import inputtransformer2 as transformers
+
+    class Question(transformers.TokenTransformBase):
+        priority = transformers.HelpEnd.priority - 1
+
+        @classmethod
+        def find(cls, tokens_by_line: Any) -> Any:
+            """Finds the first `%prompt` with a text behind it."""
+            return next(
+                (cls(line[at].start) for line in tokens_by_line if (at := _question_at(line)) is not None), None
+            )
+
+        def transform(self, lines: list[str]) -> list[str]:
+            """Turns it into the call of the magic, as it stands."""
+            first, column = self.start_line, self.start_col
+            last = transformers.find_end_of_continued_line(lines, first)
+            written = transformers.assemble_continued_line(lines, (first, column), last)
+            text = written.removeprefix("%prompt").strip()
+            call = f"{lines[first][:column]}get_ipython().run_line_magic('prompt', {text!r})\n"
+            return [*lines[:first], call, *lines[last + 1 :]]
+
+    return Question
+
+
+def _question_at(line: Any) -> int | None:
+    """Where the tokens of a line say `%prompt` and a text; `%prompt?` is a request for help."""
+    at = next((i for i, token in enumerate(line) if token.string.strip()), None)
+    if at is None or [token.string for token in line[at : at + 2]] != ["%", "prompt"] or len(line) < at + 3:
+        return None
+    name, text = line[at + 1 : at + 3]
+    return at if text.start[0] == name.end[0] and text.start[1] > name.end[1] and text.string.strip() else None
+
+
 _METHODS = ("ask", "choose", "show_stack", "show_payload", "show_deltas", "show_usage")
 
 
