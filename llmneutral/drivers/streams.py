@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -83,8 +83,8 @@ class AsyncPromptStream(_Answer):
     def __aiter__(self) -> AsyncIterator[DeltaMessage]:
         return self
 
-    async def __anext__(self) -> DeltaMessage:
-        return await anext(self._deltas)
+    def __anext__(self) -> Awaitable[DeltaMessage]:
+        return self._deltas.__anext__()
 
     async def aclose(self) -> None:
         """Closes the connection; what has come is kept."""
