@@ -49,20 +49,33 @@ class ToolNames(Mapping[str, Key]):
         self._native[key] = native
         self._keys[native] = key
 
+    def add_alias(self, key: Key, native: str) -> None:
+        """Lets a further tool of the history go by a name of the table; a returned name is still the first one's."""
+        self._native[key] = native
+
+    def has(self, key: Key) -> bool:
+        """Whether a tool has a name here."""
+        return key in self._native
+
     def native(self, name: str, path: str | None = None) -> str:
         """Returns the native name of a tool; of one that is not in the table, the flat name itself."""
         found = self._native.get((name, path))
         return native_name(name, path) if found is None else found
 
     def restored(self, native: str, arguments: Any) -> Any:
-        """Returns arguments with the original property names, and without the nulls that strict mode asked for."""
+        """Returns arguments with the original property names, and without the nulls that strict mode asked for.
+
+        The same object comes back where nothing has to be undone.
+        """
         renamed, strict = self.renamed.get(native), self.strict.get(native)
         if not renamed and strict is None:
             return arguments
         from llmneutral.convert.schema import rename_keys_back, without_added_nulls
 
         back = rename_keys_back(arguments, renamed or {})
-        return back if strict is None else without_added_nulls(back, strict)
+        if strict is not None:
+            back = without_added_nulls(back, strict)
+        return arguments if back == arguments else back
 
     def __getitem__(self, native: str) -> Key:
         return self._keys[native]
@@ -105,28 +118,39 @@ class NameRule(msgspec.Struct, frozen=True):
         keys = [(tool.name, tool.path) for tool in tools if tool.native is None or tool.parameters is not None]
         taken = set(job.facts.reserved_tool_names)
         self._settle(keys, names, taken, job)
-        seen = set(keys)
+        flat = {native_name(*key): names.native(*key) for key in reversed(_in_order(keys))}
         for content in job.look(job.messages).calls:
-            if (key := (content.name, content.path)) not in seen:
-                seen.add(key)
+            key = (content.name, content.path)
+            if names.has(key):
+                continue
+            wanted = native_name(*key)
+            if (known := flat.get(wanted, wanted)) in names:
+                names.add_alias(key, known)  # a tool of this request in another spelling
+            else:
                 self._settle([key], names, taken, job, content)
+                flat[wanted] = names.native(*key)
         return tools, names
 
     def _settle(self, keys: list[Key], names: ToolNames, taken: set[str], job: Job, *blocks: Any) -> None:
         longest = job.facts.tool_name_max or self.longest
+        keys = _in_order(keys)
         wanted = {key: native_name(*key) for key in keys}
-        valid = [key for key in keys if self._fits(wanted[key], longest) and wanted[key] not in taken]
-        for key in valid:
-            if wanted[key] not in taken:
+        rest = []
+        for key in keys:
+            if self._fits(wanted[key], longest) and wanted[key] not in taken:
                 names.add(key, wanted[key])
                 taken.add(wanted[key])
-        rest = [key for key in keys if key not in names._native]
+            else:
+                rest.append(key)
         proposals = {key: self._proposal(wanted[key], longest) for key in rest}
         given = list(proposals.values())
         for key in rest:
-            native = proposals[key]
-            if native in taken or given.count(native) > 1:
+            native, again = proposals[key], 0
+            if given.count(native) > 1 or native in taken:
                 native = _hashed(native, wanted[key], longest)
+            while native in taken:
+                again += 1
+                native = _hashed(native, f"{wanted[key]}:{again}", longest)
             names.add(key, native)
             taken.add(native)
             job.note("renamed", f"the tool {wanted[key]!r} goes by the name {native!r} here", *blocks)
@@ -141,6 +165,11 @@ class NameRule(msgspec.Struct, frozen=True):
         return native if len(native) <= longest else _hashed(native, name, longest)
 
 
+def _in_order(keys: Iterable[Key]) -> list[Key]:
+    """The tools in an order of their own: whose name is settled first does not depend on how they were given."""
+    return sorted(keys, key=lambda key: (key[1] is not None, key[0], key[1] or ""))
+
+
 def _hashed(native: str, original: str, longest: int) -> str:
     return f"{native[: longest - 9]}_{digest(original, 8)}"
 
@@ -151,9 +180,10 @@ def _unique(job: Job) -> tuple[ToolDefinition, ...]:
     for tool in job.tools:
         # Of a provider's own tools the name is only a kind: two servers of MCP are two tools.
         key = (tool.name, tool.path) if tool.native is None else (tool.name, dumps(tool.native))
-        first = found.setdefault(key, tool)
-        if first is tool:
+        if key not in found:
+            found[key] = tool
             continue
+        first = found[key]
         same = msgspec.structs.replace(first, function=None) == msgspec.structs.replace(tool, function=None)
         if not same and job.setting("duplicate_tools") == "refuse":
             job.refuse(
@@ -180,12 +210,16 @@ class IdRule(msgspec.Struct, frozen=True):
     def valid(self, ids: Iterable[str], fact: str | None) -> bool:
         """Whether all ids may go out as they are."""
         given = list(ids)
+        joined = "".join(given)
+        spaced = " " in joined or not joined.isprintable()
+        if not all(given) or (spaced and any([each != each.strip() for each in given])):
+            return False
         if self.item_prefix is not None and any(each.startswith(self.item_prefix[0]) for each in given):
             return False
         if fact is not None:
             pattern = re.compile(fact)
             return all(map(pattern.fullmatch, given))
-        if self.illegal is not None and re.search(self.illegal, "".join(given)):
+        if self.illegal is not None and re.search(self.illegal, joined):
             return False
         return self.longest is None or max(map(len, given), default=0) <= self.longest
 
@@ -202,11 +236,11 @@ class IdRule(msgspec.Struct, frozen=True):
         if fact is not None and (fixed := re.search(r"\{(\d+)\}", fact)):
             return _fixed(original, int(fixed[1]), used, again, fact)
         new = original.strip() or f"tool_{place}"
-        if self.item_prefix is not None and new.startswith(self.item_prefix[0]):
-            new = self.item_prefix[1] + new.removeprefix(self.item_prefix[0])
         if self.illegal is not None:
             new = re.sub(self.illegal, "_", new)
         suffix = f"_{again + 1}" if again else ""
+        if self.item_prefix is not None and (new + suffix).startswith(self.item_prefix[0]):
+            new, suffix = self.item_prefix[1] + (new + suffix).removeprefix(self.item_prefix[0]), ""
         if self.longest is not None and len(new) + len(suffix) > self.longest:
             new = f"call_{digest(original, 32)}"
         new += suffix
