@@ -8,6 +8,7 @@ overrides `try_run` and `try_stream` instead and gets retry, events and aggregat
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any, Self
@@ -77,7 +78,7 @@ class BasePromptDriver:
         self.model = model
         self.provider = provider
         self.base_url = base_url
-        self.api_mode = canonical_api_mode(api_mode) if api_mode is not None else self._resolved()
+        self.api_mode = _resolved(api_mode, provider, base_url, model)
         self.api_key = ApiKey(api_key, key_variables_of(provider, base_url, self.key_variable))
         self.facts = dict(facts or {})
         self.stream_by_default = stream
@@ -91,9 +92,6 @@ class BasePromptDriver:
         self.timeout: float | None = None
         self._client = client
         self._async_client = async_client
-
-    def _resolved(self) -> str:
-        return resolve_api_mode(provider=self.provider, base_url=self.base_url, model=self.model).mode
 
     # --- what a caller uses ---------------------------------------------------------------------
 
@@ -130,12 +128,9 @@ class BasePromptDriver:
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
         call = prepare.prompt_call(self, BasePromptDriver, source, overrides)
-        deltas = runners.arun(exchange(call), call.io, self.asleep)
-        try:
+        async with contextlib.aclosing(runners.arun(exchange(call), call.io, self.asleep)) as deltas:
             async for _ in deltas:
                 pass
-        finally:
-            await runners.aclose(deltas)
         return prepare.parsed(call)
 
     def astream(self, source: Any, **overrides: Any) -> AsyncPromptStream:
@@ -230,7 +225,7 @@ class BasePromptDriver:
         Raises:
             ProviderError: In place of the SDK's own errors.
         """
-        raise self._unfilled("send")
+        raise _unfilled(self, "send")
 
     def open(self, conversion: Conversion) -> Iterator[Any]:
         """Sends a request and returns its chunks as dicts; the iterator's `close()` ends the connection.
@@ -238,7 +233,7 @@ class BasePromptDriver:
         Raises:
             ProviderError: In place of the SDK's own errors.
         """
-        raise self._unfilled("open")
+        raise _unfilled(self, "open")
 
     async def asend(self, conversion: Conversion) -> Any:
         """The async twin of `send`; in a thread unless a provider has better."""
@@ -247,9 +242,6 @@ class BasePromptDriver:
     async def aopen(self, conversion: Conversion) -> AsyncIterator[Any]:
         """The async twin of `open`; through a thread unless a provider has better."""
         return Pumped(await in_thread(self.open, conversion, unused=runners.close))
-
-    def _unfilled(self, what: str) -> ConfigurationError:
-        return ConfigurationError(f"{type(self).__name__} can neither {what} nor try_run: it fills in none of them")
 
     # --- inside ---------------------------------------------------------------------------------
 
@@ -295,3 +287,13 @@ class BasePromptDriver:
         """Shows where it talks to, and of the key only whether it is set."""
         place = f", base_url={scrub(self.base_url)!r}" if self.base_url else ""
         return f"{type(self).__name__}(model={self.model!r}, api_mode={self.api_mode!r}{place}, {self.api_key})"
+
+
+def _resolved(api_mode: str | None, provider: str | None, base_url: str | None, model: str | None) -> str:
+    if api_mode is not None:
+        return canonical_api_mode(api_mode)
+    return resolve_api_mode(provider=provider, base_url=base_url, model=model).mode
+
+
+def _unfilled(driver: BasePromptDriver, what: str) -> ConfigurationError:
+    return ConfigurationError(f"{type(driver).__name__} can neither {what} nor try_run: it fills in none of them")

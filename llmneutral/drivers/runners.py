@@ -7,7 +7,7 @@ flow: a KeyboardInterrupt or a cancellation passes at once.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any
 
 from llmneutral.drivers import fetching
@@ -15,7 +15,7 @@ from llmneutral.drivers.flow import END, Failure, Fetch, Flow, Give, Open, Sleep
 from llmneutral.ir.deltas import DeltaMessage
 
 
-def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Iterator[DeltaMessage]:
+def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Generator[DeltaMessage, None, None]:
     """Runs a flow in sync code and yields its deltas; `io` has `send` and `open`."""
     stream: Any = None
     answer: Any = None
@@ -60,7 +60,7 @@ def _done(step: Any, io: Any, sleep: Callable[[float], object]) -> Any:
     return io.send(step.conversion)
 
 
-async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]]) -> AsyncIterator[DeltaMessage]:
+async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]]) -> AsyncGenerator[DeltaMessage, None]:
     """Runs a flow in async code and yields its deltas; `io` has `asend` and `aopen`."""
     stream: Any = None
     answer: Any = None

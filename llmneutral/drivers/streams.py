@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from types import TracebackType
 from typing import Any, Self
 
 from llmneutral.drivers.call import Call, Record
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.responses import NormalizedResponse, ResponseMetadata
+
+Deltas = Generator[DeltaMessage, None, None]
+AsyncDeltas = AsyncGenerator[DeltaMessage, None]
 
 
 class _Answer:
@@ -42,12 +45,11 @@ class _Answer:
 class PromptStream(_Answer):
     """An answer that is coming in: iterate it, close it (or use it in a `with` block), take its `response`.
 
-    Abandoning it closes the connection.
+    Abandoning it closes the connection: at once where it is no longer referenced. Where the code that reads it may be
+    interrupted while something else still refers to it (a cell of a notebook), read it in a `with` block.
     """
 
-    def __init__(
-        self, call: Call, deltas: Iterator[DeltaMessage], settled: Callable[[Call], NormalizedResponse]
-    ) -> None:
+    def __init__(self, call: Call, deltas: Deltas, settled: Callable[[Call], NormalizedResponse]) -> None:
         super().__init__(call, settled)
         self._deltas = deltas
 
@@ -59,7 +61,7 @@ class PromptStream(_Answer):
 
     def close(self) -> None:
         """Closes the connection; what has come is kept."""
-        self._deltas.close()  # type: ignore[attr-defined]  # a generator
+        self._deltas.close()
         self._call.current.close(interrupted=True)
 
     def __enter__(self) -> Self:
@@ -74,9 +76,7 @@ class PromptStream(_Answer):
 class AsyncPromptStream(_Answer):
     """The async twin of `PromptStream`."""
 
-    def __init__(
-        self, call: Call, deltas: AsyncIterator[DeltaMessage], settled: Callable[[Call], NormalizedResponse]
-    ) -> None:
+    def __init__(self, call: Call, deltas: AsyncDeltas, settled: Callable[[Call], NormalizedResponse]) -> None:
         super().__init__(call, settled)
         self._deltas = deltas
 
@@ -88,7 +88,7 @@ class AsyncPromptStream(_Answer):
 
     async def aclose(self) -> None:
         """Closes the connection; what has come is kept."""
-        await self._deltas.aclose()  # type: ignore[attr-defined]  # an async generator
+        await self._deltas.aclose()
         self._call.current.close(interrupted=True)
 
     async def __aenter__(self) -> Self:
