@@ -79,6 +79,11 @@ def plain_wire(payload: JSONObject, trace: Trace | None) -> JSONObject:
     return merged
 
 
+def into_extra_body(payload: JSONObject, extra: JSONObject) -> None:
+    """Puts the setting `extra_body` where the SDKs of OpenAI and Anthropic take it: in the keyword of this name."""
+    payload["extra_body"] = {**payload.get("extra_body", {}), **extra}
+
+
 class Transport(msgspec.Struct, frozen=True, kw_only=True):
     """How one API mode is spoken.
 
@@ -99,6 +104,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         finish: The provider's finish reasons.
         usage: The provider's usage object → Usage.
         wire: Payload → plain JSON in the REST spelling.
+        extra: Puts the setting `extra_body` into a payload, where the SDK takes it: `(payload, extra)`.
         settle: The finish reason in the end, where the table is not enough.
     """
 
@@ -118,6 +124,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
     finish: Mapping[str, FinishReason]
     usage: Callable[[JSONObject], Usage]
     wire: Wire = plain_wire
+    extra: Callable[[JSONObject, JSONObject], None] = into_extra_body
     settle: Callable[[Reader, FinishReason | None], FinishReason | None] | None = None
 
     def convert(
@@ -145,7 +152,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         job.note.step = "frame"
         payload = self.frame(job.messages, job)
         if (extra := target.settings.get("extra_body")) is not None:
-            payload["extra_body"] = {**payload.get("extra_body", {}), **extra}
+            self.extra(payload, extra)
         job.check_strict()
         pointers = None
         if job.trace is not None:
