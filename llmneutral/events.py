@@ -320,7 +320,8 @@ class Publisher:
                 first = self._first[event_type] = event_type(
                     id="", timestamp=0.0, run_id=self.run_id, attempt=self.attempt, token="", slot=0, **self._common
                 )
-            event = msgspec.structs.replace(first, id=new_id("ev"), timestamp=time.time(), token=token, slot=slot)
+            number = f"{_event_id}{next(_counter)}"
+            event = msgspec.structs.replace(first, id=number, timestamp=time.time(), token=token, slot=slot)
             for listener in listeners:
                 self._hand(event, listener)
 
@@ -360,3 +361,4 @@ EventBus = _EventBus()
 _context: ContextVar[tuple[tuple[type[BaseEvent], Listener], ...]] = ContextVar("llmneutral_listeners", default=())
 _counter = itertools.count(1)
 _salt = f"{os.getpid():x}{time.time_ns() & 0xFFFFFF:06x}"
+_event_id = f"ev-{_salt}-"
