@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from llmneutral.convert.job import Job
 
 Writer = Callable[[Any, "Job", JSONObject], None]
+FORCING = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use"
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 
 
@@ -163,3 +164,29 @@ def _allowed_by_facts(choice: ToolChoice, job: Job) -> ToolChoice | None:
         job.note("coerced", f"tool_choice: {choice.mode!r} is refused by this model; 'auto' is sent")
         return ToolChoice("auto")
     return choice
+
+
+def narrowed(choice: ToolChoice, job: Job) -> ToolChoice:
+    """Returns the choice for an API without a list of allowed tools: only these are offered."""
+    job.tools = tuple([t for t in job.tools if t.native_name in choice.names or t.name in choice.names])
+    listed = ", ".join(choice.names)
+    job.note("coerced", f"tool_choice: there is no list of allowed tools here; only {listed} are offered")
+    return ToolChoice("required" if choice.force else "auto")
+
+
+def unforced(choice: ToolChoice, job: Job, *, thinks: bool) -> ToolChoice:
+    """Returns a forced choice, or `auto` where the model takes none, or none while it thinks.
+
+    Raises:
+        ConversionError: If it takes none, and `on_conflict` is `refuse`.
+    """
+    if not job.facts.forced_tool_choice:
+        why = f"{job.target.model or 'this model'} takes no forced call of a tool"
+    elif thinks and not job.facts.forced_with_thinking:
+        why = "a call cannot be forced while the model thinks"
+    else:
+        return choice
+    if job.setting("on_conflict") == "refuse":
+        job.refuse(f"tool_choice {choice.mode!r}: {why}", rule="tool_choice", doc=FORCING)
+    job.note("coerced", f"tool_choice: {why}; 'auto' is sent", doc=FORCING)
+    return ToolChoice("auto")

@@ -1,6 +1,6 @@
 """Anthropic Messages, and the servers that imitate it: https://platform.claude.com/docs/en/api/messages.
 
-`blocks`, `reasoning` and `request` write, `reading` reads a request, `answer` an answer; the table that ties them
+`blocks`, `turns` and `request` write, `reading` reads a request, `answer` an answer; the table that ties them
 together stands here. Imitators differ by facts of their profiles only.
 """
 

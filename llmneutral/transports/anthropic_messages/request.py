@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Target
-from llmneutral.convert.params import SAMPLING, Param, chosen_tool, write_params
+from llmneutral.convert.params import SAMPLING, Param, chosen_tool, narrowed, unforced, write_params
 from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.settings import ToolChoice
+from llmneutral.convert.thinking_request import Thinking, plan_thinking
 from llmneutral.convert.tool_schemas import answer_schema, known_tools, tool_schema
 from llmneutral.convert.transport import written_tools
 from llmneutral.ir.contents import TextMessageContent
@@ -23,14 +24,12 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import find_endpoint
 from llmneutral.transports.anthropic_messages.blocks import cache_control
-from llmneutral.transports.anthropic_messages.reasoning import Thinking, plan_thinking
 
 NEWEST_VERSION = "2026-10-21"
 """What anthropic 2 sends by itself as `anthropic-version`."""
 
 LAST_VERSION_WITH_SAMPLING = "2023-06-01"
 VERSIONING = "https://platform.claude.com/docs/en/api/versioning"
-FORCING = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use"
 UNKNOWN_MODEL_TOKENS = 16_384
 NOT_STREAMED_TOKENS = 21_333
 """More than this the SDK refuses to wait for without a stream."""
@@ -85,9 +84,9 @@ def tool_choice(thinking: Thinking, job: Job) -> JSONObject | None:
     parallel = job.settings.get("parallel_tool_calls")
     before, job.note.step = job.note.step, "tool_choice"
     if choice is not None and choice.mode == "allowed":
-        choice = _narrowed(choice, job)
+        choice = narrowed(choice, job)
     if choice is not None and choice.mode in ("required", "named"):
-        choice = _forced(choice, thinking, job)
+        choice = unforced(choice, job, thinks=thinking.is_on)
     node = _choice_node(choice, job) if job.tools else None
     if not job.tools and parallel is not None:
         job.note("dropped", "parallel_tool_calls: there are no tools")
@@ -106,27 +105,6 @@ def _choice_node(choice: ToolChoice | None, job: Job) -> JSONObject | None:
     chosen = next(t for t in job.tools if name in (t.native_name, t.name))
     native = chosen.name if chosen.native is not None else job.names.native(chosen.name, chosen.path)
     return {"type": "tool", "name": native}
-
-
-def _narrowed(choice: ToolChoice, job: Job) -> ToolChoice:
-    """Only some tools are allowed: only these are offered."""
-    job.tools = tuple([t for t in job.tools if t.native_name in choice.names or t.name in choice.names])
-    listed = ", ".join(choice.names)
-    job.note("coerced", f"tool_choice: there is no list of allowed tools here; only {listed} are offered")
-    return ToolChoice("required" if choice.force else "auto")
-
-
-def _forced(choice: ToolChoice, thinking: Thinking, job: Job) -> ToolChoice:
-    if not job.facts.forced_tool_choice:
-        why = f"{job.target.model or 'this model'} takes no forced call of a tool"
-    elif thinking.is_on and not job.facts.forced_with_thinking:
-        why = "a call cannot be forced while the model thinks"
-    else:
-        return choice
-    if job.setting("on_conflict") == "refuse":
-        job.refuse(f"tool_choice {choice.mode!r}: {why}", rule="tool_choice", doc=FORCING)
-    job.note("coerced", f"tool_choice: {why}; 'auto' is sent", doc=FORCING)
-    return ToolChoice("auto")
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -366,7 +344,8 @@ def frame(messages: Messages, job: Job) -> JSONObject:
         job.note("renamed", f"model: {job.target.model!r} goes by {model!r} here")
     payload["max_tokens"] = max_tokens(job)
     job.note.step = "reasoning"
-    thinking = plan_thinking(messages, payload["max_tokens"], job)
+    # Summaries are asked for, since newer models send empty texts otherwise.
+    thinking = plan_thinking(messages, payload["max_tokens"], job, usual_display="summarized")
     job.note.step = "frame"
     start = leading_system(messages)
     if start:

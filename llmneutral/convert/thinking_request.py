@@ -1,5 +1,6 @@
-"""How a request to Anthropic Messages asks for thinking: one function per form (fact `thinking`).
+"""How a request asks Claude, and what imitates it, for thinking: one function per form (fact `thinking`).
 
+On Messages and on Bedrock alike; where the value stands in a request is the transport's.
 https://platform.claude.com/docs/en/build-with-claude/thinking; types of anthropic 2: ThinkingConfigParam.
 """
 
@@ -29,7 +30,7 @@ class Thinking(msgspec.Struct, frozen=True):
 
     Attributes:
         config: The value of `thinking`; None leaves the key out.
-        effort: The value of `output_config.effort`.
+        effort: The effort beside it (`output_config.effort`, `outputConfig.effort`).
         is_on: Whether the model thinks.
     """
 
@@ -39,11 +40,12 @@ class Thinking(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the caller asked for."""
+    """What the caller asked for, and what is asked for beside it."""
 
     effort: str | None
     budget: int | None
     display: str | None
+    usual_display: str | None = None
 
     @property
     def off(self) -> bool:
@@ -51,15 +53,18 @@ class Asked(msgspec.Struct, frozen=True):
         return self.effort == "none"
 
 
-def plan_thinking(messages: Messages, max_tokens: int, job: Job) -> Thinking:
+def plan_thinking(
+    messages: Messages, max_tokens: int | None, job: Job, *, usual_display: str | None = None
+) -> Thinking:
     """Says how thinking is asked for, after the model's facts; what cannot be is a Change.
 
     Args:
         messages: The messages as they go out.
-        max_tokens: Tokens of the answer at most: a budget has to stay below it.
+        max_tokens: Tokens of the answer at most: a budget has to stay below it. None: unknown.
         job: The conversion.
+        usual_display: The display of adaptive thinking where the caller says nothing; None leaves it out.
     """
-    asked = Asked(*[job.settings.get(name) for name in SETTINGS])
+    asked = Asked(*[job.settings.get(name) for name in SETTINGS], usual_display=usual_display)
     form = job.facts.thinking
     if asked.effort is None and asked.budget is None and (asked.display is None or form != "adaptive"):
         if asked.display is not None:
@@ -68,7 +73,7 @@ def plan_thinking(messages: Messages, max_tokens: int, job: Job) -> Thinking:
     return _FORMS.get(form, _none)(asked, messages, max_tokens, job)
 
 
-def _none(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thinking:
+def _none(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:
     del messages, max_tokens
     for name, value in zip(SETTINGS, (asked.effort, asked.budget, asked.display), strict=True):
         if value not in (None, "none"):
@@ -76,7 +81,7 @@ def _none(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thinki
     return Thinking()
 
 
-def _budget(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thinking:
+def _budget(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:
     """`{type: enabled, budget_tokens}`: Claude up to 4.5 and its imitators."""
     if asked.off:
         return _off(asked, job)
@@ -104,14 +109,14 @@ def _budget(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thin
     return Thinking(config, effort, is_on=True)
 
 
-def _fitted(tokens: int, name: str, max_tokens: int, job: Job) -> int | None:
+def _fitted(tokens: int, name: str, max_tokens: int | None, job: Job) -> int | None:
     """A budget between 1,024 and max_tokens, or None where none fits; max_tokens is never raised."""
     fitted = max(tokens, LEAST_BUDGET)
     if (most := job.facts.budget_range) is not None:
         fitted = min(fitted, most[1])
-    if fitted >= max_tokens:
+    if max_tokens is not None and fitted >= max_tokens:
         fitted = max(LEAST_BUDGET, max_tokens * 3 // 4)
-    if fitted >= max_tokens:
+    if max_tokens is not None and fitted >= max_tokens:
         job.note("coerced", f"{name}: no thinking budget fits below max_tokens {max_tokens}; thinking is off", doc=DOC)
         return None
     if fitted != tokens:
@@ -119,7 +124,7 @@ def _fitted(tokens: int, name: str, max_tokens: int, job: Job) -> int | None:
     return fitted
 
 
-def _adaptive(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thinking:
+def _adaptive(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:
     """`{type: adaptive}` and an effort: Claude from 4.6 on."""
     del messages, max_tokens
     if asked.budget is not None:
@@ -130,12 +135,10 @@ def _adaptive(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Th
 
 
 def _adaptive_config(asked: Asked, job: Job) -> JSONObject:
-    """Summaries are asked for, since newer models send empty texts otherwise; imitators know no display."""
-    config: JSONObject = {"type": "adaptive"}
+    """With the display that was asked for, or the usual one: imitators know none."""
     imitator = job.facts.reasoning_replay in ("keep_all", "keep_unsigned")
-    if asked.display is not None or not imitator:
-        config["display"] = asked.display or "summarized"
-    return config
+    display = asked.display or (None if imitator else asked.usual_display)
+    return {"type": "adaptive"} if display is None else {"type": "adaptive", "display": display}
 
 
 def _effort_of(asked: Asked, job: Job) -> str | None:
@@ -149,7 +152,7 @@ def _effort_of(asked: Asked, job: Job) -> str | None:
     return None
 
 
-def _enabled(asked: Asked, messages: Messages, max_tokens: int, job: Job) -> Thinking:
+def _enabled(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:
     """`{type: enabled}` and an effort: api-docs.deepseek.com/guides/anthropic_api."""
     del messages, max_tokens
     if asked.display is not None:
@@ -185,7 +188,7 @@ def _dropped(name: str, why: str, job: Job) -> None:
     job.note("dropped", f"{name}: {why}", doc=DOC)
 
 
-_FORMS: dict[str, Callable[[Asked, Messages, int, Job], Thinking]] = {
+_FORMS: dict[str, Callable[[Asked, Messages, int | None, Job], Thinking]] = {
     "budget": _budget,
     "adaptive": _adaptive,
     "effort": _enabled,
