@@ -1,12 +1,13 @@
 """Anthropic Messages, and the servers that imitate it: https://platform.claude.com/docs/en/api/messages.
 
-`blocks`, `turns` and `request` write, `reading` reads a request, `answer` an answer; the table that ties them
+`blocks` and `request` write, `reading` reads a request, `answer` an answer; the table that ties them
 together stands here. Imitators differ by facts of their profiles only.
 """
 
 from __future__ import annotations
 
 from llmneutral.convert.cache import limit_cache_marks, marks_on_results
+from llmneutral.convert.citations import room_for_format
 from llmneutral.convert.job import Target
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
@@ -28,8 +29,7 @@ from llmneutral.ir.contents import DocumentMessageContent, ImageMessageContent
 from llmneutral.transports.anthropic_messages.answer import FINISH, chunk, read, settle, usage
 from llmneutral.transports.anthropic_messages.blocks import API, BLOCKS
 from llmneutral.transports.anthropic_messages.reading import read_request
-from llmneutral.transports.anthropic_messages.request import PARAMS, frame, tool
-from llmneutral.transports.anthropic_messages.turns import room_for_format
+from llmneutral.transports.anthropic_messages.request import PARAMS, frame, tool, wanted_schema
 
 
 def endpoint(target: Target) -> tuple[str, str]:
@@ -59,7 +59,7 @@ MESSAGES = Transport(
         marks_on_results,
         last_turn,
         fill_empty,  # 6. what is left empty
-        room_for_format,
+        room_for_format(wanted_schema),
         limit_cache_marks,
     ),
     blocks=BLOCKS,

@@ -6,21 +6,18 @@ https://platform.claude.com/docs/en/api/messages; types of anthropic 2: MessageC
 from __future__ import annotations
 
 import re
-from operator import is_
 from typing import Any
 
-import msgspec
-
+from llmneutral.convert.citations import uncited, without_citations
 from llmneutral.convert.job import Job, Messages, Target
 from llmneutral.convert.params import SAMPLING, Param, chosen_tool, narrowed, unforced, write_params
-from llmneutral.convert.passes import leading_system, with_content
+from llmneutral.convert.passes import leading_system
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.convert.thinking_request import Thinking, plan_thinking
 from llmneutral.convert.tool_schemas import answer_schema, known_tools, tool_schema
 from llmneutral.convert.transport import written_tools
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.jsontext import JSONObject
-from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import find_endpoint
 from llmneutral.transports.anthropic_messages.blocks import cache_control
@@ -271,16 +268,7 @@ def _system(messages: Messages, job: Job, payload: JSONObject) -> None:
         payload["system"] = blocks[0].text
         job.mark(payload, blocks[0], key="system")
     else:
-        payload["system"] = [job.render(_uncited(block, job)) for block in blocks]
-
-
-def _uncited(block: Any, job: Job) -> Any:
-    """A text without citations: they stand on the assistant's texts only."""
-    if type(block) is not Text or not block.citations:
-        return block
-    new = msgspec.structs.replace(block, citations=())
-    job.note("coerced", "only texts of the assistant carry citations", block, new=new)
-    return new
+        payload["system"] = [job.render(uncited(block, job)) for block in blocks]
 
 
 def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
@@ -292,9 +280,7 @@ def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
             for role, words in zip(look.roles[start:], look.texts[start:], strict=True)
         ]
     if look.dressed:
-        messages = [
-            message if message.role == "assistant" else _without_citations(message, job) for message in messages
-        ]
+        messages = [message if message.role == "assistant" else without_citations(message, job) for message in messages]
     turns: list[JSONObject] = []
     write = job.write
     for message in messages[start:]:
@@ -308,11 +294,6 @@ def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
             job.note("rewritten", f"name: Messages has no names of participants ({message.name!r})", *content)
         turns.append({"role": ROLES.get(role, role), "content": nodes})
     return turns
-
-
-def _without_citations(message: Message, job: Job) -> Message:
-    content = [_uncited(block, job) for block in message.content]
-    return message if all(map(is_, content, message.content)) else with_content(message, content)
 
 
 def model_id(target: Target) -> str | None:
