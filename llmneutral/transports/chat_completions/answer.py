@@ -243,10 +243,11 @@ def _content(content: Any, reader: Reader) -> None:
         if isinstance(part, str):
             reader.text(TEXT, part)
         elif isinstance(part, Mapping):
-            _part(part, reader)
+            read_part(part, reader)
 
 
-def _part(part: Mapping[str, Any], reader: Reader) -> None:
+def read_part(part: Mapping[str, Any], reader: Reader) -> None:
+    """Reads a part of a content that is a list."""
     kind = part.get("type")
     if kind in ("text", "output_text"):
         reader.text(TEXT, part.get("text") or "")

@@ -41,7 +41,7 @@ def frame(messages: Messages, job: Job) -> JSONObject:
     if job.tools:
         payload["tools"] = written_tools(job)
         if choice is not None:
-            payload["tool_choice"] = tool_choice(_beside_thinking(choice, job), job, payload)
+            payload["tool_choice"] = tool_choice(beside_thinking(choice, job), job, payload)
     output_schema(job, payload)
     write_params(job, payload)
     return payload
@@ -59,9 +59,7 @@ def turns(messages: Messages, job: Job) -> list[JSONObject]:
         out: list[JSONObject] = [
             {"role": roles[role], "content": text} for role, text in zip(look.roles, look.texts, strict=True)
         ]
-        if job.trace is not None:
-            for node, block in zip(out, look.blocks, strict=True):
-                job.mark(node, block, key="content")
+        job.mark_each(out, look.blocks, key="content")
     else:
         out, write = [], job.write
         for message in messages:
@@ -73,7 +71,7 @@ def turns(messages: Messages, job: Job) -> list[JSONObject]:
                 out.append({"role": "assistant", "content": no_text, "tool_calls": [write[kind](only, job)]})
             else:
                 out += _turn(message, roles, job)
-    _mark_prefill(messages, out, job)
+    mark_prefill(messages, out, job)
     return out
 
 
@@ -97,7 +95,7 @@ def _said(message: Message, role: str, job: Job) -> list[JSONObject]:
     """A message of the user or an instruction; results of tools are messages of their own, before it."""
     results = [job.render(block) for block in message.content if type(block) is c.ActionResultMessageContent]
     blocks = [block for block in message.content if type(block) is not c.ActionResultMessageContent]
-    _refuse_others(blocks, USER_KINDS if role == "user" else SYSTEM_KINDS, role, job)
+    refuse_others(blocks, USER_KINDS if role == "user" else SYSTEM_KINDS, role, job)
     if results and not blocks:
         return results
     node: JSONObject = {"role": role}
@@ -107,7 +105,8 @@ def _said(message: Message, role: str, job: Job) -> list[JSONObject]:
     return [*results, node]
 
 
-def _refuse_others(blocks: list[Any], allowed: frozenset[type], role: str, job: Job) -> None:
+def refuse_others(blocks: list[Any], allowed: frozenset[type], role: str, job: Job) -> None:
+    """Refuses blocks of a kind that cannot stand in a message of a role."""
     for block in blocks:
         if type(block) not in allowed:
             kind = block.__struct_config__.tag
@@ -123,7 +122,7 @@ def _answer(message: Message, job: Job) -> JSONObject:
     into = dict.fromkeys(CALLS, calls) | {c.ThinkingMessageContent: thoughts, c.AudioMessageContent: sounds}
     for block in message.content:
         into.get(type(block), parts).append(block)
-    _refuse_others(parts, ANSWER_KINDS, "assistant", job)
+    refuse_others(parts, ANSWER_KINDS, "assistant", job)
     node: JSONObject = {"role": "assistant"}
     if parts and not calls and all([type(part) is c.RefusalMessageContent for part in parts]) and is_official(job):
         node |= {"content": None, "refusal": "".join([part.text for part in parts])}
@@ -151,13 +150,13 @@ def _write_content(node: JSONObject, blocks: list[Any], job: Job) -> None:
         node["content"] = only.text
         job.mark(node, only, key="content")
     elif job.facts.string_content_only:
-        node["content"] = _joined(blocks, job)
+        node["content"] = joined(blocks, job)
         job.mark(node, *blocks, key="content")
     else:
         node["content"] = [job.render(block) for block in blocks]
 
 
-def _joined(blocks: list[Any], job: Job) -> str:
+def joined(blocks: list[Any], job: Job) -> str:
     """All parts as one text."""
     texts = []
     for block in blocks:
@@ -197,7 +196,7 @@ def _write_sound(node: JSONObject, sounds: list[Any], job: Job) -> None:
     job.mark(node, last, key="audio")
 
 
-def _mark_prefill(messages: Messages, out: list[JSONObject], job: Job) -> None:
+def mark_prefill(messages: Messages, out: list[JSONObject], job: Job) -> None:
     """Some servers continue a trailing answer only where it is marked: `partial` (Kimi), `prefix` (DeepSeek)."""
     field = job.facts.prefill_field
     if field is None or not messages or messages[-1].role != "assistant" or "tool_calls" in out[-1]:
@@ -225,7 +224,7 @@ def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
     return {"type": "function", "function": function}
 
 
-def _beside_thinking(choice: ToolChoice, job: Job) -> ToolChoice:
+def beside_thinking(choice: ToolChoice, job: Job) -> ToolChoice:
     """Some models refuse a forced call while they think."""
     forced = choice.mode in ("required", "named") or (choice.mode == "allowed" and choice.force)
     if not forced or job.facts.forced_with_thinking or not reasons(job):
