@@ -35,7 +35,7 @@ FACTS: dict[str, Any] = {
 """What the server can and cannot do."""
 FACTS_OF: dict[str, dict[str, Any]] = {
     "chat_completions": {"native_json_schema": True, "json_grammar": "llguidance"},
-    "codex_responses": {"native_json_schema": True, "json_grammar": "llguidance", "typed_input": True},
+    "codex_responses": {"native_json_schema": True, "json_grammar": "llguidance"},
     "anthropic_messages": {"native_json_schema": False, "json_grammar": None},
 }
 """What it does on one protocol only: the field `grammar` is dropped in silence by its Messages endpoint."""
@@ -110,7 +110,7 @@ class LocalPromptDriver(HttpPromptDriver):
 
     def convert(self, source: Any, **overrides: Any) -> Conversion:
         """As every driver's; forced calls and schemas are written as this server honours them."""
-        return _with_grammar(_forced(super().convert(source, **overrides)))
+        return _with_grammar(_forced(_typed(super().convert(source, **overrides))))
 
     def hint(self, error: ProviderError) -> str | None:
         """A small model has small limits."""
@@ -120,6 +120,15 @@ class LocalPromptDriver(HttpPromptDriver):
                 "the conversation, set server=LocalSettings(n_ctx=8192), or use another driver."
             )
         return super().hint(error)
+
+
+def _typed(conversion: Conversion) -> Conversion:
+    """Responses: this server wants `type` on the model's messages, which OpenAI takes as well; it says nothing new."""
+    items = conversion.payload.get("input")
+    if conversion.api != "codex_responses" or not isinstance(items, list):
+        return conversion
+    typed = [{"type": "message", **item} if item.get("role") == "assistant" else item for item in items]
+    return msgspec.structs.replace(conversion, payload={**conversion.payload, "input": typed})
 
 
 def _forced(conversion: Conversion) -> Conversion:
@@ -137,18 +146,19 @@ def _forced(conversion: Conversion) -> Conversion:
 
 
 def _with_grammar(conversion: Conversion) -> Conversion:
-    """Responses: `text.format` is ignored by this server; the same schema as a grammar is obeyed."""
+    """Responses: `text.format` is ignored by this server; the caller's own schema as a grammar is obeyed."""
     text: JSONObject = conversion.payload.get("text") or {}
     form = text.get("format")
     if form is None or conversion.api != "codex_responses":
         return conversion
     payload = {key: value for key, value in conversion.payload.items() if key != "text"}
-    rest = {key: value for key, value in text.items() if key != "format"}
-    if rest:
+    if rest := {key: value for key, value in text.items() if key != "format"}:
         payload["text"] = rest
-    schema = form.get("schema") if form.get("type") == "json_schema" else None
-    if schema is None and form.get("type") != "json_object":
-        return conversion
+    schema = form.get("schema") if form.get("type") == "json_schema" else {"type": "object"}
+    if conversion.answer is not None and conversion.answer.strategy == "native":
+        schema = conversion.answer.schema  # whole: what was lost to make a `text.format` of it is lost no more
+        changes = tuple([change for change in conversion.changes if change.step != "output_schema"])
+        conversion = msgspec.structs.replace(conversion, changes=changes)
     extra = {**(payload.get("extra_body") or {}), "grammar": json_grammar(schema or {"type": "object"})}
     why = "text.format: the schema goes as a grammar, which this server enforces"
     return _changed(conversion, {**payload, "extra_body": extra}, "coerced", why)
