@@ -5,20 +5,19 @@ Arguments are kept twice, as they were written and as an object; each API gets t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from llmneutral.convert.surrogates import has_surrogates, scrubbed
-from llmneutral.ir.artifacts import BaseArtifact
 from llmneutral.ir.contents import ActionCallMessageContent, ActionResultMessageContent, InvalidActionCallMessageContent
-from llmneutral.ir.jsontext import JSONObject, dumps, loads
+from llmneutral.ir.jsontext import JSONObject, dumps, loads, plain_data
 
 if TYPE_CHECKING:
     from llmneutral.convert.job import Job
 
 Call = ActionCallMessageContent | InvalidActionCallMessageContent
 NOTHING = ("", "null", "None")
+ERROR = "Error: "
+BYTES_HINT = "wrap them in an ImageArtifact, AudioArtifact or BlobArtifact"
 
 
 def arguments_object(call: Call, job: Job) -> JSONObject:
@@ -26,31 +25,19 @@ def arguments_object(call: Call, job: Job) -> JSONObject:
     if isinstance(call, InvalidActionCallMessageContent):
         job.note("coerced", f"the arguments of {call.name!r} are no JSON object; they go as {{'_raw': …}}", call)
         return {"_raw": call.raw}
-    if type(call.input) is dict:
-        return _finite_input(call.input, call, job) if job.may_have_nan else call.input
-    if isinstance(call.input, Mapping):
-        return dict(call.input)
-    text = call.arguments
+    given, text = call.input, call.arguments
+    if type(given) is dict or isinstance(given, Mapping):
+        found: JSONObject = given if type(given) is dict else dict(given)
+        return _plain(found, f"the arguments of {call.name!r}", call, job) if job.may_have_nan else found
     if text is None:
-        if call.input is None:
-            return {}
-        job.note(
-            "coerced",
-            f"the arguments of {call.name!r} are a {type(call.input).__name__}; they go as {{'_value': …}}",
-            call,
-        )
-        return {"_value": call.input}
-    if text.strip() in NOTHING:
-        return {}
-    return _unwrapped(text, call, job)
+        return {} if given is None else _wrapped(given, call, job)
+    return {} if text.strip() in NOTHING else _unwrapped(text, call, job)
 
 
-def _finite_input(given: JSONObject, call: Call, job: Job) -> JSONObject:
-    if dumps_or_none(given) is not None:
-        return given
-    job.note("coerced", f"the arguments of {call.name!r}: NaN and infinities are no JSON; they go as text", call)
-    cleaned: JSONObject = finite(given)
-    return cleaned
+def _wrapped(value: Any, call: Call, job: Job) -> JSONObject:
+    what = f"the arguments of {call.name!r}"
+    job.note("coerced", f"{what} are a {type(value).__name__}; they go as {{'_value': …}}", call)
+    return {"_value": _plain(value, what, call, job)}
 
 
 def _unwrapped(text: str, call: Call, job: Job) -> JSONObject:
@@ -68,12 +55,7 @@ def _unwrapped(text: str, call: Call, job: Job) -> JSONObject:
         if isinstance(inner, dict):
             job.note("coerced", f"the arguments of {call.name!r} are an object inside a string; the object goes", call)
             return inner
-    if value is None:
-        return {}
-    job.note(
-        "coerced", f"the arguments of {call.name!r} are a {type(value).__name__}; they go as {{'_value': …}}", call
-    )
-    return {"_value": value}
+    return {} if value is None else _wrapped(value, call, job)
 
 
 def arguments_text(call: Call, job: Job) -> str:
@@ -94,54 +76,31 @@ def arguments_text(call: Call, job: Job) -> str:
 
 
 def written(value: Any, what: str, block: Any, job: Job) -> str:
-    """Writes plain data as JSON text; NaN and infinities become text, and it is said.
+    """Writes data as JSON text; what JSON does not know becomes text, and it is said.
 
     Raises:
-        ConversionError: If the value is no plain data.
+        ConversionError: If there are bytes in it, or it holds itself.
     """
     try:
         return dumps(value)
-    except ValueError:
-        job.note("coerced", f"{what}: NaN and infinities are no JSON; they go as text", block)
-        return dumps(finite(value))
-    except TypeError as error:
-        job.refuse(f"{what}: {error}; give text, plain data or an artifact", block, rule="plain_data")
+    except (ValueError, TypeError):
+        return dumps(_plain(value, what, block, job))
 
 
-def finite(value: Any) -> Any:
-    """Returns plain data with NaN and infinities as the texts NaN, Infinity, -Infinity."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, Mapping):
-        return {key: finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(entry) for entry in value]
-    return value
-
-
-def plain_output(result: ActionResultMessageContent, job: Job) -> Any:
-    """Returns a result's data with artifacts as text and without NaN."""
-    output = result.output
-    if isinstance(output, BaseArtifact):
-        return output.to_text()
-    if isinstance(output, bytes | bytearray):
-        job.refuse(
-            "a result is bytes; wrap them in an ImageArtifact, AudioArtifact or BlobArtifact", result, rule="results"
-        )
-    if isinstance(output, str):
-        return scrubbed(output) if has_surrogates(output) else output
-    cleaned = finite(output)
-    if dumps_or_none(output) is None:
-        job.note("coerced", "a result holds NaN or infinities, which are no JSON; they go as text", result)
-    return cleaned
-
-
-def dumps_or_none(value: Any) -> str | None:
-    """Returns the JSON text of plain data, or None if it has NaN in it."""
+def _plain(value: Any, what: str, block: Any, job: Job) -> Any:
+    """Returns data as JSON can write it: the same object, if it can."""
     try:
-        return dumps(value)
-    except ValueError:
-        return None
+        dumps(value)
+    except (ValueError, TypeError) as error:
+        why = "NaN and infinities are no JSON" if isinstance(error, ValueError) else str(error)
+        try:
+            found = plain_data(value)
+        except (ValueError, TypeError) as refused:
+            hint = BYTES_HINT if isinstance(refused, TypeError) else "give plain data"
+            job.refuse(f"{what}: {refused}; {hint}", block, rule="plain_data")
+        job.note("coerced", f"{what}: {why}; it goes as text", block)
+        return found
+    return value
 
 
 def result_text(result: ActionResultMessageContent, job: Job, *, prefix_errors: bool) -> str:
@@ -151,6 +110,9 @@ def result_text(result: ActionResultMessageContent, job: Job, *, prefix_errors: 
         result: The result.
         job: The conversion.
         prefix_errors: Whether the API has no error flag, so that the text says it.
+
+    Raises:
+        ConversionError: If it is bytes, or data that holds itself.
     """
     output = result.output
     if output is None:
@@ -158,16 +120,14 @@ def result_text(result: ActionResultMessageContent, job: Job, *, prefix_errors: 
     elif isinstance(output, str):
         text = output
     else:
-        plain = output.to_text() if isinstance(output, BaseArtifact) else output
-        if isinstance(plain, bytes | bytearray):
-            plain_output(result, job)
-        text = plain if isinstance(plain, str) else written(plain, "a result", result, job)
+        plain = _plain(output, "a result", result, job)
+        text = plain if isinstance(plain, str) and not isinstance(output, float) else dumps(plain)
     return error_text(text, result, job) if prefix_errors and result.is_error else text
 
 
 def error_text(text: str, result: ActionResultMessageContent, job: Job) -> str:
     """Returns the text of a failed result for an API without an error flag."""
-    if text.startswith("Error"):
+    if text.startswith(ERROR.rstrip()):
         return text
     job.note("rewritten", "this API has no error flag; the text of the result says it", result)
-    return f"Error: {text}"
+    return f"{ERROR}{text}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from operator import eq
+from itertools import chain
+from operator import attrgetter, eq
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ from llmneutral.ir.messages import Message
 CALLS = (ActionCallMessageContent, InvalidActionCallMessageContent)
 SYSTEM_ROLES = frozenset(("system", "developer"))
 MEDIA = frozenset((ImageMessageContent, AudioMessageContent, DocumentMessageContent))
+INPUT = attrgetter("input")
+SIMPLE = frozenset((str, int, float, bool, type(None)))
 WORDS_OF_MEDIA = ("name", "title", "context", "text", "transcript", "url", "native")
 """Fields of media that may hold words; their data is base64, and long."""
 
@@ -137,8 +140,19 @@ class Look:
 
     @property
     def may_have_nan(self) -> bool:
-        """Whether a number may be NaN or infinite, which is written as null; False is certain."""
-        return self.written is None or b"null" in self.written
+        """Whether a value may be NaN or infinite, or no plain data, which JSON does not know; False is certain."""
+        return self.written is None or b"null" in self.written or not self.has_simple_arguments
+
+    @cached_property
+    def has_simple_arguments(self) -> bool:
+        """Whether the arguments of all calls hold only texts, numbers, true, false and null, side by side.
+
+        The fast writer knows more than JSON does (dates, sets, bytes): what is not simple has to be looked at.
+        """
+        try:
+            return SIMPLE.issuperset(map(type, chain.from_iterable(map(dict.values, map(INPUT, self.calls)))))
+        except (AttributeError, TypeError):  # an invalid call, or arguments that are no dict
+            return False
 
 
 def _words(block: Any) -> Any:

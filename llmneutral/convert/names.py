@@ -53,9 +53,10 @@ class ToolNames(Mapping[str, Key]):
         """Lets a further tool of the history go by a name of the table; a returned name is still the first one's."""
         self._native[key] = native
 
-    def has(self, key: Key) -> bool:
-        """Whether a tool has a name here."""
-        return key in self._native
+    @property
+    def by_key(self) -> Mapping[Key, str]:
+        """The native name of each tool, those of the history in all their spellings."""
+        return self._native
 
     def native(self, name: str, path: str | None = None) -> str:
         """Returns the native name of a tool; of one that is not in the table, the flat name itself."""
@@ -119,9 +120,9 @@ class NameRule(msgspec.Struct, frozen=True):
         taken = set(job.facts.reserved_tool_names)
         self._settle(keys, names, taken, job)
         flat = {native_name(*key): names.native(*key) for key in reversed(_in_order(keys))}
+        named = names.by_key
         for content in job.look(job.messages).calls:
-            key = (content.name, content.path)
-            if names.has(key):
+            if (key := (content.name, content.path)) in named:
                 continue
             wanted = native_name(*key)
             if (known := flat.get(wanted, wanted)) in names:

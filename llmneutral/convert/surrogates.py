@@ -57,10 +57,17 @@ def _has_surrogates(content: Any) -> bool:
     return scrub_value(content) is not content
 
 
+def _needs_scrubbing(content: Any, job: Job) -> bool:
+    try:
+        return _has_surrogates(content)
+    except RecursionError:
+        job.refuse("the block holds itself, or is nested too deeply; give plain data", content, rule="plain_data")
+
+
 def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
     """Unpaired surrogates cannot be written as UTF-8 (RFC 3629): they become U+FFFD, everywhere."""
     look = job.look(messages)
-    found = {id(c) for c in look.blocks if _has_surrogates(c)} if look.may_have_surrogates else set()
+    found = {id(c) for c in look.blocks if _needs_scrubbing(c, job)} if look.may_have_surrogates else set()
     given = [(tool.name, tool.description, tool.parameters, tool.native) for tool in job.tools]
     tools = job.tools if json_of(given) is not None else tuple([scrub_value(tool) for tool in job.tools])
     if any(a is not b for a, b in zip(tools, job.tools, strict=True)):

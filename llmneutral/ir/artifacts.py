@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral.ir.jsontext import JSONObject, dumps
+from llmneutral.ir.jsontext import JSONObject, dumps, plain_data
 from llmneutral.ir.tools import ToolAction
 
 _AUDIO_TYPES = {"mp3": "audio/mpeg", "wav": "audio/wav"}
@@ -154,7 +154,7 @@ class ListArtifact(BaseArtifact, frozen=True):
 
 
 def text_of(value: Any) -> str:
-    """Returns the text form of anything: text as it is, nothing as "", plain data as JSON, else `str()`."""
+    """Returns the text form of anything: text as it is, nothing as "", data as JSON, else `str()`."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -163,8 +163,16 @@ def text_of(value: Any) -> str:
         return value.to_text()
     try:
         return dumps(value)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError):
+        return _text_of_object(value)
+
+
+def _text_of_object(value: Any) -> str:
+    try:
+        plain = plain_data(value)
+    except (TypeError, ValueError):  # bytes, or what holds itself
         return str(value)
+    return plain if isinstance(plain, str) else dumps(plain)
 
 
 def media_of(artifact: Any) -> JSONObject:

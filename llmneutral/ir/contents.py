@@ -225,7 +225,8 @@ class ActionCallMessageContent(BaseMessageContent, frozen=True, tag="tool_call")
         name: Name of the tool.
         path: Activity of the tool, where it has several.
         input: The arguments; None where `arguments` is no JSON object.
-        arguments: The arguments as they were written, byte for byte, where they came as text.
+        arguments: The arguments as they were written, byte for byte, where they came as text; where they are given
+            alone, `input` is read from them.
         thought_signature: Gemini's signature of the part this call came in.
         item_id: Item id of the Responses API.
     """
@@ -243,6 +244,11 @@ class ActionCallMessageContent(BaseMessageContent, frozen=True, tag="tool_call")
             action = self.tag.value
             for field in ("tag", "name", "path", "input"):
                 _put(self, field, getattr(action, field))
+        elif self.arguments is not None and not self.input:
+            given: Any = self.arguments
+            _put(self, "input", parse_object(given) if isinstance(given, str) else given)
+            if not isinstance(given, str):
+                _put(self, "arguments", None)
 
     @property
     def action(self) -> ToolAction:
@@ -292,7 +298,7 @@ class ActionResultMessageContent(BaseMessageContent, frozen=True, tag="tool_resu
 
     Attributes:
         tag: Id of the call it answers.
-        output: Text, or any plain data; ignored where `parts` is given.
+        output: Text, or any data; ignored where `parts` is given. An artifact or a list of such becomes `parts`.
         parts: Blocks (text, image, document …) of a result that has several.
         name: Name of the tool, where the source tells it.
         path: Activity of the tool.
@@ -306,11 +312,24 @@ class ActionResultMessageContent(BaseMessageContent, frozen=True, tag="tool_resu
     path: str | None = None
     is_error: bool = False
 
+    def __post_init__(self) -> None:
+        if self.parts is None and isinstance(self.output, _REDUCIBLE):
+            from llmneutral.ir.reduce import output_of  # it knows the contents, so they cannot know it before
+
+            output, parts, is_error = output_of(self.output)
+            _put(self, "output", output)
+            _put(self, "parts", parts)
+            _put(self, "is_error", self.is_error or is_error)
+
     def to_text(self) -> str:
         """Returns the result as text: data as JSON, blocks by their own text."""
         if self.parts is not None:
             return "\n".join([part.to_text() for part in self.parts])
         return art.text_of(self.output)
+
+
+_REDUCIBLE = (art.BaseArtifact, BaseMessageContent, list, tuple)
+"""What may be, or hold, blocks where it is given as the output of a tool."""
 
 
 class RefusalMessageContent(BaseMessageContent, frozen=True, tag="refusal"):

@@ -7,6 +7,8 @@ Read: strictly. What is no JSON is never repaired by guessing.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from json import encoder
 from typing import Any, NoReturn
 
@@ -54,12 +56,69 @@ def parse_object(text: str) -> JSONObject | None:
     return value if isinstance(value, dict) else None
 
 
+def plain_data(value: Any) -> Any:
+    """Returns anything in the form JSON can write.
+
+    NaN and infinities become the texts NaN, Infinity and -Infinity, sets become lists, dataclasses and models become
+    objects, keys become texts, and whatever else there is becomes its own text, never a repr with an address in it.
+
+    Raises:
+        TypeError: If there are bytes in it: they have no text.
+        ValueError: If the value holds itself.
+    """
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise ValueError("the value holds itself, or is nested too deeply") from None
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else _key(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, set | frozenset):
+        return sorted([_plain(entry) for entry in value], key=str)  # the order of a set differs from run to run
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise TypeError("bytes are no plain data")
+    return _plain_object(value)
+
+
+def _key(key: Any) -> str:
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(_plain(key))
+
+
+def _plain_object(value: Any) -> Any:
+    if not isinstance(value, type):
+        if callable(text := getattr(value, "to_text", None)):  # an artifact
+            return text()
+        if callable(dump := getattr(value, "model_dump", None)):  # a model of pydantic
+            return _plain(dump(mode="json"))
+    try:
+        known = msgspec.to_builtins(value, builtin_types=(bytes, bytearray), enc_hook=_as_text)
+    except TypeError:
+        return _as_text(value)
+    return known if isinstance(known, str) else _plain(known)
+
+
+def _as_text(value: Any) -> str:
+    kind: Any = type(value)
+    nameless = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    return f"<{kind.__name__}>" if nameless else str(value)
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
 def _refuse_value(value: Any) -> NoReturn:
-    raise TypeError(f"a {type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} is no plain data")
 
 
 def _writer() -> Any:

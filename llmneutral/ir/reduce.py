@@ -99,23 +99,20 @@ def _(artifact: art.ListArtifact) -> Contents:
 
 def result_of(output: Any, action: ToolAction) -> ActionResultMessageContent:
     """Returns the result block for what a tool gave back: text and data as they are, artifacts as blocks."""
+    return ActionResultMessageContent(action.tag, output, name=action.name, path=action.path)
+
+
+def output_of(output: Any) -> tuple[Any, Contents | None, bool]:
+    """Returns what a tool gave back as the fields of a result: its data, its blocks, and whether the tool failed."""
     is_error = isinstance(output, art.ErrorArtifact)
     if isinstance(output, art.JsonArtifact | art.TextArtifact | art.InfoArtifact | art.ErrorArtifact):
-        output = output.value
-    parts = None
-    if isinstance(output, art.BaseArtifact) or _holds_blocks(output):
-        parts, output = contents_of(output), None
-    return ActionResultMessageContent(
-        action.tag,
-        output,
-        parts,  # type: ignore[arg-type]  # every content is a member of the union
-        name=action.name,
-        path=action.path,
-        is_error=is_error,
-    )
+        return output.value, None, is_error
+    if isinstance(output, art.BaseArtifact | BaseMessageContent) or holds_blocks(output):
+        return None, contents_of(output), False
+    return output, None, False
 
 
-def _holds_blocks(output: Any) -> bool:
+def holds_blocks(output: Any) -> bool:
     """Whether a list holds artifacts: then its members are blocks, else it is data."""
     return isinstance(output, list | tuple) and any(
         isinstance(member, art.BaseArtifact | BaseMessageContent) for member in output

@@ -301,5 +301,5 @@ def test_a_table_is_told_of() -> None:
     table = ToolNames()
     table.add(("files", "read"), "files_read")
     assert repr(table) == "ToolNames({'files_read': ('files', 'read')})"
-    assert table.has(("files", "read"))
+    assert table.by_key == {("files", "read"): "files_read"}
     assert told(job()) == []
