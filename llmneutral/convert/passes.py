@@ -14,13 +14,11 @@ import msgspec
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.look import SYSTEM_ROLES
 from llmneutral.ir.contents import (
-    ActionCallMessageContent,
     ActionResultMessageContent,
     AudioMessageContent,
     DocumentMessageContent,
     GenericMessageContent,
     ImageMessageContent,
-    InvalidActionCallMessageContent,
     TextMessageContent,
     ThinkingMessageContent,
 )
@@ -86,6 +84,11 @@ def _lift_system(messages: Messages, job: Job) -> Messages:
     return out
 
 
+def _hoist_system(messages: Messages, job: Job) -> Messages:
+    """For APIs that take instructions in place: late ones are hoisted only where the caller wants it."""
+    return _lift_system(messages, job) if job.setting("late_system") == "hoist" else messages
+
+
 def _as_user(message: Message, job: Job) -> Message:
     content = []
     for block in message.content:
@@ -108,7 +111,8 @@ def _merge_system(messages: Messages, job: Job) -> Messages:
     for message in system[1:] if messages[0] is system[0] else system:
         job.note("merged", "this server takes one system message, first", *message.content)
     blocks = [block for message in system for block in message.content]
-    joined = Text("\n\n".join([block.to_text() for block in blocks]))
+    mark = next((block.cache for block in reversed(blocks) if block.cache), None)
+    joined = Text("\n\n".join([block.to_text() for block in blocks]), cache=mark)
     job.note.became(joined, *blocks)
     return [Message("system", (joined,)), *[m for m in messages if not m.is_system()]]
 
@@ -135,7 +139,8 @@ def _merge_same_role(messages: Messages, job: Job) -> Messages:
             if not only_results and message.content:
                 job.note("merged", "neighbours of one role are one turn here", *message.content)
             content += message.content
-        out.append(Message(first.role, tuple(content), first.name))
+        names = dict.fromkeys([message.name for message in (first, *others) if message.name])
+        out.append(Message(first.role, tuple(content), ", ".join(names) or None))
     return out if len(out) != len(messages) else messages
 
 
@@ -211,9 +216,14 @@ def without_blank(content: tuple[Any, ...], job: Job) -> tuple[Any, ...]:
             kept.append(block)
             continue
         job.note("dropped", "blank text is refused here", block)
-        if block.cache:
-            move_mark(kept, block, job)
+        keep_mark(kept, block, job)
     return tuple(kept)
+
+
+def keep_mark(kept: list[Any], gone: Any, job: Job) -> None:
+    """Keeps the cache mark of a block that goes; where there is no cache, or none is marked, there is nothing to do."""
+    if gone.cache and job.facts.cache not in ("none", "key"):
+        move_mark(kept, gone, job)
 
 
 def move_mark(kept: list[Any], block: Any, job: Job) -> None:
@@ -275,7 +285,11 @@ def move_media(name: str, leaves_assistant: tuple[type, ...], leaves_results: tu
             if waiting and not goes_on:  # the answer that follows a result has to see its pictures
                 out.append(Message("user", tuple(waiting)))
                 waiting = []
-            out.append(_without_media(message, leaves_assistant, leaves_results, waiting, job))
+            left = _without_media(message, leaves_assistant, leaves_results, waiting, job)
+            results = next((i for i, block in enumerate(left.content) if type(block) is not Result), None)
+            if waiting and answers and results:  # behind the whole group of results, before the user's own words
+                left, waiting = with_content(left, (*left.content[:results], *waiting, *left.content[results:])), []
+            out.append(left)
         if waiting:
             out.append(Message("user", tuple(waiting)))
         return [m for m in out if m.content or m.role != "user"] if len(out) != len(messages) else _same(out, messages)
@@ -363,6 +377,7 @@ def _without_pictures(result: Result, job: Job) -> Result:
 # --- the passes ---------------------------------------------------------------------------------
 
 lift_system = Pass("lift_system", _lift_system)
+hoist_system = Pass("late_system", _hoist_system)
 merge_system = Pass("merge_system", _merge_system)
 drop_blank_text = Pass("drop_blank_text", _drop_blank_text)
 merge_same_role = Pass("merge_same_role", _merge_same_role)
@@ -384,11 +399,14 @@ def drop_generic_of_others(origin_api: str) -> Pass:
             return messages
         out = []
         for message in messages:
-            gone = [c for c in message.content if type(c) is GenericMessageContent and foreign(c)]
-            for block in gone:
-                job.note("dropped", f"only {block.origin.api} knows the block {block.to_text()}", block)  # type: ignore[union-attr]
-            kept = tuple([c for c in message.content if c not in gone]) if gone else message.content
-            out.append(with_content(message, kept) if gone else message)
+            kept: list[Any] = []
+            for block in message.content:
+                if foreign(block):
+                    job.note("dropped", f"only {block.origin.api} knows the block {block.to_text()}", block)  # type: ignore[union-attr]
+                    keep_mark(kept, block, job)
+                else:
+                    kept.append(block)
+            out.append(message if len(kept) == len(message.content) else with_content(message, kept))
         return out
 
     return Pass("drop_generic_of_others", run, frozenset({GenericMessageContent}))
@@ -409,18 +427,20 @@ def replay_reasoning(keeps: Keeps) -> Pass:
         out, changed = [], False
         for message in messages:
             content: list[Any] = []
+            misplaced = None if message.role == "assistant" else "reasoning belongs to a turn of the assistant"
             for block in message.content:
-                why = keeps(block, message, job) if type(block) is ThinkingMessageContent else None
+                why = (misplaced or keeps(block, message, job)) if type(block) is ThinkingMessageContent else None
                 if why is None:
                     content.append(block)
                     continue
                 changed = True
                 if as_text and type(block) is ThinkingMessageContent and block.text.strip():
-                    new = Text(block.text)
+                    new = Text(block.text, cache=block.cache)
                     job.note("rewritten", f"{why}; it stands as text", block, new=new)
                     content.append(new)
                 else:
                     job.note("dropped", why, block)
+                    keep_mark(content, block, job)
             out.append(
                 message if len(content) == len(message.content) and not changed else with_content(message, content)
             )
@@ -451,7 +471,3 @@ def same_origin(block: Any, job: Job) -> bool | None:
 
     theirs, ours = normalize_model(origin.model), normalize_model(job.target.model)
     return theirs == ours or any(matches(pattern, theirs) for pattern in job.facts.reads_reasoning_from)
-
-
-INVALID = InvalidActionCallMessageContent
-CALL = ActionCallMessageContent

@@ -16,6 +16,7 @@ from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
     drop_generic_of_others,
+    hoist_system,
     keep_screenshots,
     move_media,
     replay_reasoning,
@@ -48,6 +49,7 @@ CHAT_COMPLETIONS = Transport(
         pair_results,
         canonical_ids,
         replay_reasoning(passes.keeps),
+        hoist_system,
         passes.SYSTEM_ROLE,
         passes.MERGE_SYSTEM,
         passes.SPOKEN_ANSWERS,

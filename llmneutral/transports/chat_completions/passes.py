@@ -43,8 +43,7 @@ _CANNOT_CARRY = frozenset({c.ThinkingMessageContent, *CALLS, c.RefusalMessageCon
 
 def keeps(block: c.ThinkingMessageContent, message: Message, job: Job) -> str | None:
     """Says why a block of reasoning does not go back, or None. Unknown makers get the benefit of the doubt."""
-    if message.role != "assistant":
-        return "reasoning belongs to a turn of the assistant"
+    del message
     if job.facts.reasoning_content == "absent":
         return "this endpoint takes no reasoning back"
     if not job.setting("replay_reasoning"):

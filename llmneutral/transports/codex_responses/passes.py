@@ -229,11 +229,6 @@ def _move_mark(out: list[list[Any]], carrier: tuple[int, int] | None, block: Bas
 # --- turns --------------------------------------------------------------------------------------
 
 
-def _hoist_system(messages: Messages, job: Job) -> Messages:
-    """Late instructions stay in place as role developer, unless the caller wants them at the start."""
-    return passes.lift_system.run(messages, job) if job.setting("late_system") == "hoist" else messages
-
-
 def _last_turn(messages: Messages, job: Job) -> Messages:
     """A trailing turn of the assistant is history here; only where a model is known to refuse it is it answered."""
     return passes.last_turn.run(messages, job) if job.facts.prefill is False else messages
@@ -269,7 +264,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("open_documents", _open_documents, frozenset({DocumentMessageContent})),
     Pass("say_audio", _say_audio, frozenset({Audio, Result})),
     Pass("media_of_the_assistant", move_media("", MOVED, ()).run, frozenset(MOVED)),
-    Pass("late_system", _hoist_system),
+    passes.hoist_system,
     Pass("last_turn", _last_turn),
     Pass("place_marks", _place_marks),
 )
