@@ -74,7 +74,15 @@ def canonical_type(media_type: str | None) -> str | None:
     return ALIASES.get(plain, plain)
 
 
-def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[str] | None = None) -> Medium | None:
+def resolve(
+    block: Any,
+    job: Job,
+    *,
+    family: str,
+    url: bool,
+    types: frozenset[str] | None = None,
+    addresses: tuple[str, ...] = (),
+) -> Medium | None:
     """Says what a media block is for this target; None: write `as_note(block)` as text instead (`unsupported_media`).
 
     Args:
@@ -83,6 +91,7 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
         family: image, audio or document: for the error texts.
         url: Whether the API takes addresses of this kind.
         types: Accepted media types; None: any.
+        addresses: Beginnings of addresses that the API reads whatever the facts say, such as `s3://`.
 
     Raises:
         ConversionError: If the block has no data, an address the API does not take and nobody fetches, or a
@@ -92,19 +101,10 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
         _unread(block, job, family)
         return None
     data, declared = block.data, canonical_type(block.media_type)
-    file_id, address = getattr(block, "file_id", None), getattr(block, "url", None)  # sound has neither
-    if data is None and file_id is not None:
-        return Medium(declared, file_id=file_id)
-    if data is None and address is not None:
-        if (
-            url
-            and (job.settings.get("fetch") is None or address.startswith("http"))
-            and job.facts.image_url is not False
-        ):
-            return Medium(declared, url=address)
-        data, declared = _fetched(block, job, family)
     if data is None:
-        job.refuse(f"this {family} has neither data nor an address", block, rule="media")
+        if (known := _referred(block, declared, job, url, addresses)) is not None:
+            return known
+        data, declared = _fetched(block, job, family)
     real = sniffed(data)
     if real is not None and real != declared:
         if declared is not None:
@@ -125,6 +125,19 @@ def resolve(block: Any, job: Job, *, family: str, url: bool, types: frozenset[st
     return Medium(declared, data=data)
 
 
+def _referred(block: Any, declared: str | None, job: Job, url: bool, addresses: tuple[str, ...]) -> Medium | None:
+    """A medium the API is told where to find: by an id, or by an address that it takes."""
+    file_id, address = getattr(block, "file_id", None), getattr(block, "url", None)  # sound has neither
+    if file_id is not None:
+        return Medium(declared, file_id=file_id)
+    if address is None:
+        return None
+    if address.startswith(addresses):
+        return Medium(declared or _by_ending(address), url=address)
+    asked = job.settings.get("fetch") is not None and not address.startswith("http")
+    return Medium(declared, url=address) if url and not asked and job.facts.image_url is not False else None
+
+
 def _unread(block: Any, job: Job, family: str) -> None:
     """A model that reads no media of this kind: refused, or a note stands for it."""
     why = f"{job.target.model or 'this model'} reads no {family if family == 'audio' else f'{family}s'}"
@@ -136,6 +149,8 @@ def _unread(block: Any, job: Job, family: str) -> None:
 
 def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
     fetch = job.settings.get("fetch")
+    if getattr(block, "url", None) is None:
+        job.refuse(f"this {family} has neither data nor an address", block, rule="media")
     if fetch is None:
         job.refuse(
             f"{job.target.api} takes no address of a {family}: {block.url}; give its bytes, or fetch=",
