@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -119,6 +119,11 @@ class Job:
         """Marks a node (or the value under one of its keys) as made from some blocks."""
         if self.trace is not None:
             self.trace.mark(node, self.note.refs(*contents), key)
+
+    def mark_each(self, nodes: Sequence[Any], contents: Sequence[Any], *, key: str | None = None) -> None:
+        """Marks many new nodes (or the value under a key of each), each made from one block."""
+        if self.trace is not None:
+            self.trace.mark_each(nodes, self.note.refs_of_each(contents), key)
 
     def refuse(self, why: str, *contents: Any, rule: str | None = None, doc: str | None = None) -> NoReturn:
         """Raises the ConversionError that says what cannot be sent, where it stands, and to which API."""

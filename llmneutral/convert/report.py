@@ -7,6 +7,7 @@ changes nothing pays nothing for its report.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -21,6 +22,9 @@ class Ref(NamedTuple):
 
     message: int
     block: int
+
+
+_ref = Ref._make  # half the time of Ref(i, j)
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -48,13 +52,10 @@ class Notes:
     as `new=`, or told by `became`, so that later remarks and the trace find its source.
     """
 
-    __slots__ = ("_addresses", "_given", "_made", "changes", "step")
-
     def __init__(self, given: Sequence[Message]) -> None:
         self.changes: list[Change] = []
         self.step = ""
         self._given = given
-        self._addresses: dict[int, tuple[Ref, ...]] | None = None
         self._made: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # holds the new blocks, so that ids stay theirs
 
     def __call__(self, kind: ChangeKind, why: str, *blocks: Any, new: Any = None, doc: str | None = None) -> None:
@@ -70,14 +71,6 @@ class Notes:
 
     def refs(self, *blocks: Any) -> tuple[Ref, ...]:
         """Returns the addresses of blocks, each once, in order."""
-        if not blocks:
-            return ()
-        if self._addresses is None:
-            self._addresses = {
-                id(content): (Ref(i, j),)
-                for i, message in enumerate(self._given)
-                for j, content in enumerate(message.content)
-            }
         if len(blocks) == 1:
             return self._refs_of(blocks[0])
         found: dict[Ref, None] = {}
@@ -90,10 +83,22 @@ class Notes:
         """Returns the addresses of all blocks of a message."""
         return self.refs(*message.content) or (() if fallback is None else (Ref(fallback, 0),))
 
+    def refs_of_each(self, blocks: Sequence[Any]) -> list[tuple[Ref, ...]]:
+        """Returns the addresses of many blocks."""
+        known = self._addresses
+        return [known.get(id(block)) or self._refs_of(block) for block in blocks]
+
     def _refs_of(self, block: Any) -> tuple[Ref, ...]:
-        assert self._addresses is not None
         known = self._addresses.get(id(block))
         if known is not None:
             return known
         made = self._made.get(id(block))
         return () if made is None else self.refs(*made[1])
+
+    @cached_property
+    def _addresses(self) -> dict[int, tuple[Ref, ...]]:
+        return {
+            id(content): (_ref((i, j)),)
+            for i, message in enumerate(self._given)
+            for j, content in enumerate(message.content)
+        }

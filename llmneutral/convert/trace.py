@@ -15,28 +15,33 @@ import msgspec
 from llmneutral.convert.report import Ref
 from llmneutral.ir.messages import Message
 
-CONTAINERS = (dict, list)
+CONTAINERS = frozenset((dict, list))
 
 
 class Trace:
     """Marks on the nodes of one payload."""
 
-    __slots__ = ("_kept", "_keyed", "_refs")
+    __slots__ = ("_by_key", "_kept", "_refs")
 
     def __init__(self) -> None:
-        self._refs: dict[int | tuple[int, str], tuple[Ref, ...]] = {}
-        self._keyed = False  # whether a value under a key was marked
+        self._refs: dict[int, tuple[Ref, ...]] = {}
+        self._by_key: dict[str, dict[int, tuple[Ref, ...]]] = {}
         self._kept: list[Any] = []  # a marked node stays alive, so that its id stays its own
 
     def mark(self, node: Any, refs: tuple[Ref, ...], key: str | None = None) -> None:
         """Marks a dict or list, or (strings have no identity) the value under a key of it."""
         if not refs:
             return
-        place = id(node) if key is None else (id(node), key)
-        self._keyed = self._keyed or key is not None
-        known = self._refs.get(place)
-        self._refs[place] = refs if known is None else known + tuple([ref for ref in refs if ref not in known])
+        marks = self._refs if key is None else self._by_key.setdefault(key, {})
+        known = marks.get(id(node))
+        marks[id(node)] = refs if known is None else known + tuple([ref for ref in refs if ref not in known])
         self._kept.append(node)
+
+    def mark_each(self, nodes: Sequence[Any], refs: Sequence[tuple[Ref, ...]], key: str | None = None) -> None:
+        """Marks many new nodes, or the value under a key of each, at once."""
+        marks = self._refs if key is None else self._by_key.setdefault(key, {})
+        marks.update(zip(map(id, nodes), refs, strict=True))
+        self._kept += nodes
 
     def alias(self, node: Any, copied: Any) -> None:
         """Gives a copy of a node the marks of the node."""
@@ -45,7 +50,7 @@ class Trace:
 
     def alias_key(self, node: Any, key: str, copied: Any, copied_key: str) -> None:
         """Gives the value under a key of a copy the marks of the original's."""
-        if refs := self._refs.get((id(node), key)):
+        if refs := self._by_key.get(key, {}).get(id(node)):
             self.mark(copied, refs, copied_key)
 
     def pointers(self, payload: Any) -> dict[str, tuple[Ref, ...]]:
@@ -55,24 +60,19 @@ class Trace:
         return found
 
     def _walk(self, node: Any, at: str, found: dict[str, tuple[Ref, ...]]) -> None:
-        marks = self._refs
-        if refs := marks.get(id(node)):
+        mine, by_key = id(node), self._by_key
+        if refs := self._refs.get(mine):
             found[at] = refs
-        if isinstance(node, dict):
-            for key, value in node.items():
-                marked = marks.get((id(node), key)) if self._keyed else None
-                deeper = isinstance(value, CONTAINERS)
-                if not marked and not deeper:
-                    continue
-                pointer = f"{at}/{escaped(key)}"
-                if marked:
-                    found[pointer] = marked
-                if deeper:
-                    self._walk(value, pointer, found)
-        elif isinstance(node, list):
+        if type(node) is list:
             for i, value in enumerate(node):
-                if isinstance(value, CONTAINERS):
+                if type(value) in CONTAINERS:
                     self._walk(value, f"{at}/{i}", found)
+            return
+        for key, value in node.items():
+            if key in by_key and (refs := by_key[key].get(mine)):
+                found[f"{at}/{escaped(key)}"] = refs
+            if type(value) in CONTAINERS:
+                self._walk(value, f"{at}/{escaped(key)}", found)
 
 
 def escaped(key: Any) -> str:

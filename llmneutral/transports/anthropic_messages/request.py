@@ -274,10 +274,12 @@ def _system(messages: Messages, job: Job, payload: JSONObject) -> None:
 def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
     """The turns; conversations of one text a turn are written at once, for that is what most of them are."""
     look = job.look(messages)
-    if look.is_plain and job.trace is None:
+    if look.is_plain:
+        texts: list[JSONObject] = [{"type": "text", "text": words} for words in look.texts[start:]]
+        job.mark_each(texts, look.blocks[start:])
         return [
-            {"role": ROLES.get(role, role), "content": [{"type": "text", "text": words}]}
-            for role, words in zip(look.roles[start:], look.texts[start:], strict=True)
+            {"role": ROLES.get(role, role), "content": [node]}
+            for role, node in zip(look.roles[start:], texts, strict=True)
         ]
     if look.dressed:
         messages = [message if message.role == "assistant" else without_citations(message, job) for message in messages]

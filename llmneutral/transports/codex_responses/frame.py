@@ -73,9 +73,10 @@ def items_of(messages: Messages, start: int, job: Job) -> list[JSONObject]:
     later = "developer" if job.facts.developer_role else "system"
     roles = {"user": "user", "assistant": "assistant", "system": later, "developer": later}
     look = job.look(messages)
-    if look.is_plain and job.trace is None and not look.has_blank_texts and not job.facts.typed_input:
+    if look.is_plain and not look.has_blank_texts and not job.facts.typed_input:
         turns = zip(look.roles[start:], look.texts[start:], strict=True)
         items: list[JSONObject] = [{"role": roles[role], "content": text} for role, text in turns]
+        job.mark_each(items, look.blocks[start:], key="content")
     else:
         items = _each_in_turn(messages[start:], roles, job)
     _settle_custom(items)
