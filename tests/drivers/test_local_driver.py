@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = LocalSettings(cache_prompt=False, n_ctx=2048)
 CAPITAL = "What is the capital of France?"
 WEATHER = "What is the weather in Paris in celsius?"
-PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 
 def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
@@ -180,8 +181,10 @@ def test_a_server_that_was_killed_comes_back(api: str) -> None:
 
 def kill(settings: LocalSettings) -> None:
     server = shared_server(settings)
-    if server.pid is not None:
-        os.kill(server.pid, signal.SIGKILL)
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+    while server.running:
+        time.sleep(0.01)
 
 
 @live
