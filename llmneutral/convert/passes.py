@@ -154,7 +154,8 @@ def _lead_with_user(messages: Messages, job: Job) -> Messages:
         ]
     if messages[start].role == "user":
         return messages
-    new = filler(LEADING_USER, "the first turn has to be the user's", job)
+    new = Text(LEADING_USER)  # the change says before what it stands; nothing is its source
+    job.note("added", "the first turn has to be the user's", *messages[start].content)
     return [*messages[:start], Message("user", (new,)), *messages[start:]]
 
 
