@@ -271,8 +271,8 @@ _MISTRAL_ROWS = (
     ),
     ModelRow(
         "mistral-reasoning-effort",
-        ("mistral-small-2603*", "mistral-medium-3-5*", "mistral-medium-2604*"),
-        "https://docs.mistral.ai/capabilities/reasoning; types of mistralai 3: ReasoningEffort",
+        ("mistral-small-latest", "mistral-small-2603*", "mistral-medium-3-5*", "mistral-medium-2604*"),
+        "https://docs.mistral.ai/capabilities/reasoning; types of mistralai 3: ReasoningEffort; recorded traffic",
         facts={"thinking": "effort", "effort_levels": ("none", "high")},
     ),
     ModelRow(
