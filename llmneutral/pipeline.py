@@ -71,7 +71,7 @@ def snapshot(source: Any) -> Snapshot:
 
 
 def _is_message(entry: Any) -> bool:
-    return isinstance(entry, Message) or (isinstance(entry, Mapping) and "role" in entry)
+    return isinstance(entry, Message) or (isinstance(entry, dict | Mapping) and "role" in entry)
 
 
 def target_of(

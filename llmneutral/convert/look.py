@@ -122,7 +122,8 @@ class Look:
     @cached_property
     def has_marks(self) -> bool:
         """Whether a block has a cache mark."""
-        return any([block.cache for block in self.blocks])
+        plain = self.kinds == {TextMessageContent}  # then `dressed` is known already
+        return any([block.cache for block in (self.dressed if plain else self.blocks)])
 
     @cached_property
     def written(self) -> bytes | None:

@@ -199,8 +199,9 @@ def address(url: str) -> JSONObject:
     """Returns the fields for an address: a data URL is split into its data and media type."""
     if url[:5].lower() != "data:":
         return {"data": None, "url": url}
-    head, _, data = url[5:].partition(",")
-    media_type, *flags = head.split(";")
+    end = url.find(",") if "," in url else len(url)
+    data = url[end + 1 :]  # the one copy of what may be long
+    media_type, *flags = url[5:end].split(";")
     if "base64" not in [flag.strip().lower() for flag in flags]:
         # percent-encoded text: the rare form
         from urllib.parse import unquote_to_bytes

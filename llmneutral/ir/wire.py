@@ -39,17 +39,20 @@ def from_openai(messages: Iterable[Part]) -> list[Message]:
 def _message(message: Any, place: int) -> Message:
     if isinstance(message, Message):
         return message
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict | Mapping):  # a dict is seen at once
         _refuse(f"is a {type(message).__name__}, not an object", place)
     role = message.get("role")
     if role not in ROLES:
         _refuse(f"has the role {role!r}; known: {', '.join(ROLES)}", place)
     if role in ("tool", "function"):
         return Message("user", (_result(message, place),))
+    content = message.get("content")
+    if isinstance(content, str) and len(message) == 2:  # a role and a text: what most messages are
+        return Message(role, (c.TextMessageContent(content),))
     parts: list[Any] = []
     if reasoning := message.get("reasoning_content"):
         parts.append(c.ThinkingMessageContent(reasoning))
-    parts += _parts(message.get("content"), place)
+    parts += _parts(content, place)
     if refusal := message.get("refusal"):
         parts.append(c.RefusalMessageContent(refusal))
     if (audio := message.get("audio")) and audio.get("id"):
