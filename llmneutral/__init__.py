@@ -141,6 +141,10 @@ if TYPE_CHECKING:
     from llmneutral.resolve import resolve_api_mode as resolve_api_mode
     from llmneutral.transports import get_transport as get_transport
     from llmneutral.transports import register_transport as register_transport
+    from llmneutral.validation import Problem as Problem
+    from llmneutral.validation import Validator as Validator
+    from llmneutral.validation import validate as validate
+    from llmneutral.validation import validator as validator
 
 __version__ = "0.1.0"
 __all__ = [
@@ -220,6 +224,7 @@ __all__ = [
     "Origin",
     "OverloadedError",
     "PermissionDeniedError",
+    "Problem",
     "Profile",
     "PromptStack",
     "PromptStream",
@@ -252,6 +257,7 @@ __all__ = [
     "ToolLoopError",
     "Transport",
     "Usage",
+    "Validator",
     "__version__",
     "activity",
     "aggregate",
@@ -269,6 +275,8 @@ __all__ = [
     "register_transport",
     "resolve_api_mode",
     "scrub",
+    "validate",
+    "validator",
 ]
 
 _PLACES = {
@@ -325,6 +333,7 @@ _PLACES = {
     "llmneutral.profiles": "Profile profile register_profile",
     "llmneutral.resolve": "API_MODES ApiModeDecision resolve_api_mode",
     "llmneutral.transports": "get_transport register_transport",
+    "llmneutral.validation": "Problem Validator validate validator",
 }
 """Where each name of the face stands: module → names."""
 _WHERE = {name: module for module, names in _PLACES.items() for name in names.split()}
