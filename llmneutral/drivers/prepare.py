@@ -45,8 +45,7 @@ def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Map
     stream = is_streamed(driver, settings, given.settings)
     if (own := template_of(driver, base, given, carried(driver, given, settings))) is not None:
         driver.before_run(own.stack)
-        streams = own.has_stream and (stream or not own.has_run)
-        made = call_of(driver, None, options, settings, io=own, stream=streams)
+        made = call_of(driver, None, options, settings, io=own, stream=stream or not own.has_run)
     else:
         driver.require_key()
         made = _wire_call(driver, given, options, {**settings, "stream": stream})

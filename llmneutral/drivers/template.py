@@ -12,7 +12,9 @@ from typing import Any
 from llmneutral.drivers.runners import close
 from llmneutral.drivers.threads import Pumped, in_thread
 from llmneutral.errors import LLMNeutralError, ProviderError, exception_type, provider_error
-from llmneutral.ir.deltas import DeltaMessage
+from llmneutral.ir.contents import TextMessageContent
+from llmneutral.ir.deltas import DeltaMessage, DoneDeltaMessageContent, TextDeltaMessageContent
+from llmneutral.ir.messages import Message
 from llmneutral.ir.stack import PromptStack
 from llmneutral.pipeline import Snapshot
 
@@ -47,9 +49,8 @@ class TemplateIO:
             raise
 
     def open(self, conversion: Any) -> Iterator[DeltaMessage]:
-        """Returns the deltas that `try_stream` gives, with an end."""
-        del conversion
-        deltas = self.driver.try_stream(self.stack)
+        """Returns the deltas that `try_stream` gives, with an end; a driver that cannot stream gives all at once."""
+        deltas = self.driver.try_stream(self.stack) if self.has_stream else pieces_of(self.send(conversion))
         try:
             yield from deltas
         except Exception as error:
@@ -95,6 +96,15 @@ def stack_of(given: Snapshot, settings: Mapping[str, Any]) -> PromptStack:
         output_schema=given.output_schema if schema is None else schema,
         settings={**given.settings, **rest},
     )
+
+
+def pieces_of(message: Message) -> Iterator[DeltaMessage]:
+    """Yields a whole message as deltas: its texts as pieces, everything else as blocks that are done."""
+    for index, block in enumerate(message.content):
+        if type(block) is TextMessageContent and not (block.citations or block.native or block.thought_signature):
+            yield DeltaMessage("text", TextDeltaMessageContent(block.text, index=index))
+        else:
+            yield DeltaMessage("block_done", DoneDeltaMessageContent(index=index, value=block))
 
 
 def _translated(error: Exception) -> ProviderError | None:

@@ -8,81 +8,19 @@ from typing import Any
 import pytest
 
 from llmneutral import (
-    BasePromptDriver,
-    DeltaMessage,
+    BaseEvent,
     EventBus,
-    Message,
+    InvalidRequestError,
+    NormalizedResponse,
     PromptStack,
     ProviderError,
     RateLimitError,
     ServerError,
+    StartPromptEvent,
     StreamInterruptedError,
-    TextDeltaMessageContent,
+    TextChunkEvent,
 )
-from llmneutral.drivers.base import BasePromptDriver as Base
-from llmneutral.events import BaseEvent
-from tests.laws.answers import WIRE
-
-TEXT = [("text", "Hello there")]
-
-
-class Scripted(BasePromptDriver):
-    """A driver whose answers are a list: an exception, a body, or a list of chunks (an exception in it is raised)."""
-
-    needs_key = False
-
-    def __init__(self, *answers: Any, api_mode: str = "chat_completions", **options: Any) -> None:
-        super().__init__("m", api_mode=api_mode, **options)
-        self.answers = list(answers)
-        self.sent: list[dict[str, Any]] = []
-        self.slept: list[float] = []
-        self.closed = 0
-        self.sleep = self.slept.append
-
-    def _next(self, conversion: Any) -> Any:
-        self.sent.append(conversion.to_json())
-        answer = self.answers.pop(0)
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    def send(self, conversion: Any) -> Any:
-        return self._next(conversion)
-
-    def open(self, conversion: Any) -> Iterator[Any]:
-        return Played(self, self._next(conversion))
-
-
-class Played:
-    def __init__(self, driver: Scripted, chunks: list[Any]) -> None:
-        self.driver = driver
-        self.chunks = list(chunks)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        if not self.chunks:
-            raise StopIteration
-        chunk = self.chunks.pop(0)
-        if isinstance(chunk, BaseException):
-            raise chunk
-        return chunk
-
-    def close(self) -> None:
-        self.driver.closed += 1
-
-
-def whole() -> dict[str, Any]:
-    return WIRE["chat_completions"][0](TEXT)
-
-
-def chunks() -> list[Any]:
-    return WIRE["chat_completions"][1](TEXT, 3)
-
-
-def busy(**more: Any) -> ServerError:
-    return ServerError("busy", **more)
+from tests.drivers.scripted import Clock, Scripted, busy, chunks, kinds, whole
 
 
 @pytest.fixture
@@ -91,10 +29,6 @@ def heard() -> Iterator[list[BaseEvent]]:
     handle = EventBus.on(BaseEvent, events.append)
     yield events
     handle.off()
-
-
-def kinds(events: list[BaseEvent]) -> list[str]:
-    return [event.type for event in events]
 
 
 def test_a_whole_answer(heard: list[BaseEvent]) -> None:
@@ -268,43 +202,212 @@ def test_open_calls_are_not_sent() -> None:
     assert driver.sent == []
 
 
-# --- Griptape's style -----------------------------------------------------------------------------
+# --- the end ----------------------------------------------------------------------------------------------------------
 
 
-class Own(Base):
-    """Overrides the two hooks and nothing else."""
-
-    needs_key = False
-
-    def __init__(self, fail: int = 0, **options: Any) -> None:
-        super().__init__("own", api_mode="chat_completions", **options)
-        self.fail = fail
-        self.calls = 0
-        self.sleep = lambda seconds: None
-
-    def try_run(self, prompt_stack: PromptStack) -> Message:
-        self.calls += 1
-        if self.calls <= self.fail:
-            raise ConnectionError("lost")
-        return Message("assistant", f"echo {prompt_stack.messages[-1].to_text()}")  # type: ignore[arg-type]  # text is taken
-
-    def try_stream(self, prompt_stack: PromptStack) -> Iterator[DeltaMessage]:
-        for word in ("echo ", prompt_stack.messages[-1].to_text()):
-            yield DeltaMessage("text", TextDeltaMessageContent(word))
-
-
-def test_a_driver_of_the_two_hooks_runs_streams_and_retries(heard: list[BaseEvent]) -> None:
-    driver = Own(fail=1)
-    assert driver.run("hi").text == "echo hi"
-    assert driver.calls == 2
-    stream = driver.stream("you")
-    assert [delta.text for delta in stream if delta.text] == ["echo ", "you"]
-    assert stream.response.text == "echo you"
+def test_the_call_has_ended_before_its_end_is_given(heard: list[BaseEvent]) -> None:
+    """Who stops reading at the end has not interrupted anything."""
+    stream = Scripted(chunks()).stream("hi")
+    for delta in stream:
+        if delta.kind == "end":
+            break
+    stream.close()
+    assert kinds(heard)[-1] == "FinishPromptEvent"
+    assert kinds(heard).count("InterruptedEvent") == 0
     assert stream.response.complete
-    assert kinds(heard).count("StartPromptEvent") == 2
+    assert stream.metadata.total is not None
 
 
-async def test_a_driver_of_the_two_hooks_is_async_too() -> None:
-    assert (await Own().arun("hi")).text == "echo hi"
-    stream = Own().astream("hi")
-    assert "".join([delta.text async for delta in stream]) == "echo hi"
+def test_every_call_has_one_terminal_event(heard: list[BaseEvent]) -> None:
+    Scripted(chunks()).stream("hi").close()
+    list(Scripted(chunks()).stream("hi"))
+    Scripted(whole()).run("hi")
+    for failing in (Scripted(TypeError("bug")), Scripted(ServerError("no", retryable=False))):
+        with pytest.raises((TypeError, ServerError)):
+            failing.run("hi")
+    terminal = {"FinishPromptEvent", "ErrorOccurredEvent", "InterruptedEvent"}
+    by_run: dict[str, int] = {}
+    for event in heard:
+        by_run[event.run_id] = by_run.get(event.run_id, 0) + (event.type in terminal)
+    assert list(by_run.values()) == [1, 1, 1, 1]
+
+
+def test_a_stream_whose_request_fails_still_has_a_start_and_an_end() -> None:
+    stream = Scripted(ServerError("no", retryable=False)).stream("hi")
+    found: list[str] = []
+    with pytest.raises(ServerError):
+        found.extend(delta.kind for delta in stream)
+    assert found == ["start", "end"]
+    assert stream.response.error is not None
+
+
+def test_a_failure_may_be_a_value_in_a_stream_too() -> None:
+    stream = Scripted([*chunks()[:3], busy()]).stream("hi", on_error="return")
+    assert [delta.kind for delta in stream][-1] == "end"
+    assert stream.response.error is not None
+    assert (stream.response.error.type, stream.response.complete) == ("server_error", False)
+    lost = Scripted(chunks()[:3]).run("hi", stream=True, on_error="return", max_attempts=1)
+    assert lost.error is not None
+    assert (lost.error.type, lost.text) == ("stream_interrupted", "Hello ")
+
+
+def test_bugs_are_raised_whatever_becomes_of_failures() -> None:
+    with pytest.raises(TypeError):
+        Scripted(TypeError("bug")).run("hi", on_error="return")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_finish_reason_may_be_raised(stream: bool, heard: list[BaseEvent]) -> None:
+    answer = whole()
+    answer["choices"][0]["finish_reason"] = "length"
+    pieces = chunks()
+    pieces[-3]["choices"][0]["finish_reason"] = "length"
+    driver = Scripted(pieces if stream else answer)
+    with pytest.raises(InvalidRequestError, match=r"ended with length.*max_tokens") as caught:
+        driver.run("hi", stream=stream, raise_on={"length"})
+    assert caught.value.partial is not None
+    assert caught.value.partial.text == "Hello there"
+    assert kinds(heard)[-1] == "FinishPromptEvent"
+    assert len(driver.sent) == 1
+
+
+def test_an_error_inside_a_whole_answer_is_raised_with_what_came() -> None:
+    failed = {**whole(), "error": {"message": "upstream broke", "code": 502}}
+    driver = Scripted(failed, failed, failed)
+    with pytest.raises(ServerError, match="upstream broke") as caught:
+        driver.run("hi")
+    assert caught.value.attempts == 3
+    assert Scripted(failed, whole()).run("hi").text == "Hello there"
+
+
+def test_the_hooks_see_every_call() -> None:
+    class Hooked(Scripted):
+        def before_run(self, prompt_stack: PromptStack) -> None:
+            seen.append((len(prompt_stack.messages), prompt_stack.settings["temperature"]))
+
+        def after_run(self, response: NormalizedResponse) -> None:
+            seen.append(response.text)
+
+    seen: list[Any] = []
+    driver = Hooked(whole(), chunks(), temperature=0.5)
+    driver.run("hi")
+    list(driver.stream("hi", temperature=0.1))
+    assert seen == [(1, 0.5), "Hello there", (1, 0.1), "Hello there"]
+
+
+# --- time and attempts ------------------------------------------------------------------------------------------------
+
+
+def test_times_and_attempts_are_told() -> None:
+    driver = Scripted(busy(request_id="r1"), chunks())
+    driver.clock = Clock(step=1.0)
+    stream = driver.stream("hi")
+    list(stream)
+    metadata = stream.response.metadata
+    assert metadata == stream.metadata
+    assert metadata is not None
+    assert metadata.first_delta is not None
+    assert metadata.total is not None
+    assert 0 < metadata.first_delta < metadata.total
+    assert metadata.attempts == 2
+    [failed] = metadata.retries
+    assert (failed.error.type, failed.wait, failed.request_id) == ("server_error", driver.slept[0], "r1")
+
+
+def test_no_attempt_is_made_that_would_end_after_the_time_out() -> None:
+    driver = Scripted(RateLimitError("slow", retry_after=5.0), whole())
+    driver.clock = Clock()
+    with pytest.raises(RateLimitError):
+        driver.run("hi", timeout=4.0)
+    assert driver.slept == []
+
+
+def test_an_attempt_is_told_how_much_time_is_left() -> None:
+    left: list[float | None] = []
+
+    class Timed(Scripted):
+        def send(self, conversion: Any) -> Any:
+            left.append(self.timeout)
+            clock.now += 3.0
+            return super().send(conversion)
+
+    driver = Timed(RateLimitError("slow", retry_after=0.0), whole())
+    driver.clock = clock = Clock()
+    driver.run("hi", timeout=10.0)
+    assert left == [10.0, 7.0]
+    assert driver.timeout is None
+
+
+def test_an_interrupt_out_of_a_listener_passes_and_closes_the_stream() -> None:
+    def stop(event: BaseEvent) -> None:
+        raise KeyboardInterrupt
+
+    driver = Scripted(chunks())
+    driver.on(TextChunkEvent, stop)
+    stream = driver.stream("hi")
+    with pytest.raises(KeyboardInterrupt):
+        list(stream)
+    assert driver.closed == 1
+    assert not stream.response.complete
+
+
+# --- reasoning that is refused ----------------------------------------------------------------------------------------
+
+
+REASONED = [
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c2VhbA=="},
+                                      {"type": "text", "text": "a"}]},
+    {"role": "user", "content": "again"},
+]  # fmt: skip
+REFUSED = InvalidRequestError("Invalid `signature` in `thinking` block", status=400)
+
+
+def reasoning(*answers: Any, **options: Any) -> Scripted:
+    return Scripted(*answers, api_mode="anthropic_messages", model="claude-sonnet-4-5", **options)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_refused_reasoning_is_left_out_where_that_is_asked_for(stream: bool, heard: list[BaseEvent]) -> None:
+    answer = chunks(api="anthropic_messages") if stream else whole(api="anthropic_messages")
+    driver = reasoning(REFUSED, answer)
+    response = driver.run(REASONED, recover_reasoning=True, stream=stream)
+    assert response.text == "Hello there"
+    assert ["thinking" in str(body) for body in driver.sent] == [True, False]
+    assert driver.slept == []
+    assert response.metadata is not None
+    assert response.metadata.attempts == 2
+    assert "RetryScheduledEvent" in kinds(heard)
+
+
+def test_refused_reasoning_is_told_where_it_is_not() -> None:
+    driver = reasoning(REFUSED)
+    with pytest.raises(InvalidRequestError, match="recover_reasoning=True"):
+        driver.run(REASONED)
+    with pytest.raises(InvalidRequestError):
+        reasoning(REFUSED).run(REASONED, recover_reasoning=True, max_attempts=1)
+    twice = reasoning(REFUSED, REFUSED)
+    with pytest.raises(InvalidRequestError) as caught:
+        twice.run(REASONED, recover_reasoning=True)
+    assert caught.value.attempts == 2
+
+
+# --- what events show -------------------------------------------------------------------------------------------------
+
+
+def test_events_carry_what_the_caller_attached(heard: list[BaseEvent]) -> None:
+    Scripted(whole(), meta={"a": 1}).run("hi", run_id="run-7")
+    Scripted(whole(), meta={"a": 1}).run("hi", meta={"b": 2})
+    assert [(event.run_id, event.meta) for event in heard[:2]] == [("run-7", {"a": 1})] * 2
+    assert heard[2].meta == {"b": 2}
+    assert {event.driver for event in heard} == {"Scripted"}
+
+
+def test_a_payload_is_redacted_before_it_is_shown(heard: list[BaseEvent]) -> None:
+    driver = Scripted(whole(), redact=lambda payload: {"model": payload["model"]})
+    driver.run("a secret")
+    start = heard[0]
+    assert isinstance(start, StartPromptEvent)
+    assert start.conversion is not None
+    assert start.conversion.payload == {"model": "m"}
+    assert "a secret" in str(driver.sent[0])
