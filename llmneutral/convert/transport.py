@@ -27,6 +27,7 @@ from llmneutral.ir.tools import ToolDefinition, definitions
 from llmneutral.profiles import Profile, profile
 
 Wire = Callable[[JSONObject, Trace | None], JSONObject]
+ROLES = frozenset(("system", "developer", "user", "assistant"))
 
 
 class Conversion(msgspec.Struct, frozen=True):
@@ -189,6 +190,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         job.tools, job.names = self.names.table(job)
         kinds = job.look(job.messages).kinds
         for step in self.passes:
+        _check_roles(job)
             if step.when is None or not step.when.isdisjoint(kinds):
                 job.note.step = step.name
                 job.messages = step.run(job.messages, job)
@@ -247,3 +249,11 @@ def written_tools(job: Job) -> list[JSONObject]:
     written = [job.transport.tool(tool, job.names.native(tool.name, tool.path), job) for tool in job.tools]
     job.note.step = before
     return written
+def _check_roles(job: Job) -> None:
+    if ROLES.issuperset(job.look(job.messages).roles):
+        return
+    place, message = next((i, m) for i, m in enumerate(job.messages) if m.role not in ROLES)
+    known = "system, developer, user, assistant; results of tools stand in a message of the user"
+    job.refuse(f"messages[{place}] has the role {message.role!r}; known: {known}", *message.content, rule="roles")
+
+
