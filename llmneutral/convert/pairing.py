@@ -6,6 +6,7 @@ of the other providers. A well-formed conversation passes through untouched, in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -43,9 +44,16 @@ def keys(tag: str | None) -> set[str]:
     return {tag, *filter(None, (part.strip() for part in tag.split("|")))}
 
 
-def well_formed(messages: Messages) -> bool:
-    """Whether each turn with calls is directly followed by exactly their results, in order."""
+def well_formed(messages: Messages, calls: int, results: int) -> bool:
+    """Whether each turn with calls is directly followed by exactly their results, in order.
+
+    Args:
+        messages: The messages.
+        calls: How many calls there are, wherever they stand: all have to be the assistant's.
+        results: How many results there are: all have to be the user's.
+    """
     awaited: list[str | None] = []  # the next one last
+    called = answered = 0
     for message in messages:
         content: Any = message.content
         if message.role == "assistant":
@@ -55,6 +63,7 @@ def well_formed(messages: Messages) -> bool:
                 awaited = [content[0].tag]
             else:
                 awaited = [block.tag for block in reversed(content) if type(block) in CALL_BLOCKS]
+            called += len(awaited)
             if awaited and (not all(awaited) or len(set(awaited)) < len(awaited)):
                 return False
             continue
@@ -64,13 +73,32 @@ def well_formed(messages: Messages) -> bool:
                     return False
             elif not awaited or awaited.pop() != block.tag:
                 return False
-    return not awaited
+            else:
+                answered += message.role == "user"
+    return not awaited and called == calls and answered == results
 
 
 def _pair(messages: Messages, job: Job) -> Messages:
-    if well_formed(messages):
+    look = job.look(messages)
+    if well_formed(messages, len(look.calls), len(look.results)):
         return messages
+    for message in messages:
+        _check_place(message, job)
     return _Pairing(messages, job).run()
+
+
+def _check_place(message: Message, job: Job) -> None:
+    """Only the assistant calls, and only the user's side answers."""
+    for block in message.content:
+        if type(block) in CALL_BLOCKS and message.role != "assistant":
+            why = f"the call {block.tag!r} stands in a message of the {message.role}; put it into one of the assistant"  # type: ignore[union-attr]
+            job.refuse(why, block, rule="roles")
+        if type(block) is Result and message.role != "user":
+            job.refuse(
+                f"the result {block.tag!r} stands in a message of the {message.role}; put it into one of the user",
+                block,
+                rule="roles",
+            )
 
 
 class _Pairing:
@@ -197,11 +225,11 @@ class _Pairing:
         gone = [c for c in message.content if id(c) in self.calls and self.calls[id(c)].stripped]
         if not gone:
             return message
-        kept = [c for c in message.content if c not in gone]
+        kept = _without(message.content, gone)
         sealed = [c for c in kept if type(c) is ThinkingMessageContent and (c.seal or c.is_redacted)]
         if sealed:
             self.job.note("dropped", "a call of the turn was removed, so the seal of its thinking is dead", *sealed)
-            kept = [c for c in kept if c not in sealed]
+            kept = _without(kept, sealed)
         if not kept:
             filler = TextMessageContent(CALL_REMOVED)
             self.job.note("added", "the turn would be empty without its call", *gone, new=filler)
@@ -248,6 +276,11 @@ class _Pairing:
         )
         media = [part for part in parts if type(part) is not TextMessageContent]
         return [new, *[self.job.note.became(part, result) for part in media]]
+
+
+def _without(blocks: Sequence[Any], gone: list[Any]) -> list[Any]:
+    """The blocks but some, which are told by identity: two calls may well be equal."""
+    return [block for block in blocks if not any([block is one for one in gone])]
 
 
 def _text(output: Any) -> str:
