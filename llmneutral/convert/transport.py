@@ -183,6 +183,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         job = Job(self, list(messages), definitions(tools), target, trace)
         if job.look(job.messages).has_repeated_blocks:
             job = Job(self, apart(messages), job.tools, target, trace)
+        _check_roles(job)
         for step in first:
             job.note.step = step.name
             job.messages = step.run(job.messages, job)
@@ -190,7 +191,6 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         job.tools, job.names = self.names.table(job)
         kinds = job.look(job.messages).kinds
         for step in self.passes:
-        _check_roles(job)
             if step.when is None or not step.when.isdisjoint(kinds):
                 job.note.step = step.name
                 job.messages = step.run(job.messages, job)
@@ -243,12 +243,6 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def written_tools(job: Job) -> list[JSONObject]:
-    """Returns the tools of a job in its API's form, each by its native name."""
-    before, job.note.step = job.note.step, "tools"
-    written = [job.transport.tool(tool, job.names.native(tool.name, tool.path), job) for tool in job.tools]
-    job.note.step = before
-    return written
 def _check_roles(job: Job) -> None:
     if ROLES.issuperset(job.look(job.messages).roles):
         return
@@ -257,3 +251,9 @@ def _check_roles(job: Job) -> None:
     job.refuse(f"messages[{place}] has the role {message.role!r}; known: {known}", *message.content, rule="roles")
 
 
+def written_tools(job: Job) -> list[JSONObject]:
+    """Returns the tools of a job in its API's form, each by its native name."""
+    before, job.note.step = job.note.step, "tools"
+    written = [job.transport.tool(tool, job.names.native(tool.name, tool.path), job) for tool in job.tools]
+    job.note.step = before
+    return written
