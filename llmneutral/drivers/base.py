@@ -139,8 +139,8 @@ class BasePromptDriver:
         return AsyncPromptStream(call, runners.arun(exchange(call), call.io, self.asleep), prepare.settled)
 
     def preview(self, source: Any, **overrides: Any) -> Conversion:
-        """Returns the request that a call would send; sends nothing and needs no key."""
-        return self.convert(source, **self.options.taken(overrides)[1])
+        """Returns the request that `run` would send; sends nothing and needs no key."""
+        return prepare.requested(self, pipeline.snapshot(source), self.options.taken(overrides)[1])
 
     def count_tokens(self, source: Any, **overrides: Any) -> TokenCount:
         """Counts the tokens of a prompt: by the provider where it counts, else estimated.

@@ -34,8 +34,7 @@ def addresses_of(messages: Iterable[Message]) -> list[str]:
 
 
 def _inside(content: Any) -> Iterable[Any]:
-    nested = getattr(content, "content", None)
-    return nested if isinstance(nested, tuple | list) else ()
+    return getattr(content, "parts", None) or ()
 
 
 def fetch(urls: Iterable[str], *, transport: Any = None) -> Fetched:

@@ -11,7 +11,7 @@ from llmneutral.errors import InvalidRequestError, ProviderError
 
 _REASONING = re.compile(
     r"invalid_encrypted_content|encrypted content|invalid `?signature`? in `?thinking`?"
-    r"|bound to a different conversation|thinking.{0,40}cannot be modified|thought_signature"
+    r"|bound to a different conversation|thinking.{0,100}cannot be modified|thought_signature"
     r"|reasoning.{0,40}(?:not found|required following item)",
     re.IGNORECASE,
 )

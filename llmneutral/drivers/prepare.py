@@ -48,14 +48,14 @@ def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Map
         made = call_of(driver, None, options, settings, io=own, stream=stream or not own.has_run)
     else:
         driver.require_key()
-        made = _wire_call(driver, given, options, {**settings, "stream": stream})
+        made = _wire_call(driver, given, options, settings, stream)
         driver.before_run(stack_of(given, carried(driver, given, settings)))
     made.after = lambda response: driver.after_run(pipeline.with_parsed(response, made.conversion))
     return made
 
 
 def _wire_call(
-    driver: BasePromptDriver, given: pipeline.Snapshot, options: CallOptions, settings: dict[str, Any]
+    driver: BasePromptDriver, given: pipeline.Snapshot, options: CallOptions, settings: dict[str, Any], stream: bool
 ) -> Call:
     """The call of a driver that fills in `send` and `open`."""
     conversion: Conversion | None = None
@@ -65,7 +65,7 @@ def _wire_call(
     except ConversionError as error:
         if (urls := _to_fetch(driver, given, settings, error)) is None:
             raise
-    stream = settings["stream"] or (conversion is not None and conversion.target.facts.thinking_requires_stream)
+    stream = stream or (conversion is not None and conversion.target.facts.thinking_requires_stream)
     made = call_of(driver, conversion, options, settings, io=_view(driver, options), stream=stream)
     if urls is not None:
         made.fetch = (
@@ -131,15 +131,27 @@ def is_streamed(driver: BasePromptDriver, settings: Mapping[str, Any], carried: 
     return driver.stream_by_default
 
 
-def converted(driver: BasePromptDriver, given: pipeline.Snapshot, settings: dict[str, Any]) -> Conversion:
+def requested(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any]) -> Conversion:
+    """Returns the request that a call sends, streamed where the call is.
+
+    Raises:
+        ConversionError: If the source cannot be sent.
+    """
+    if is_streamed(driver, settings, given.settings):
+        return driver.convert(given, **{**settings, "stream": True})
+    conversion = driver.convert(given, **settings)
+    if conversion.target.facts.thinking_requires_stream:
+        return driver.convert(given, **{**settings, "stream": True})
+    return conversion
+
+
+def converted(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any]) -> Conversion:
     """Returns the request of a call, and refuses one whose calls still wait for their results.
 
     Raises:
         ConversionError: If the source cannot be sent.
     """
-    conversion = driver.convert(given, **settings)
-    if conversion.target.facts.thinking_requires_stream and not settings.get("stream"):
-        conversion = driver.convert(given, **{**settings, "stream": True})
+    conversion = requested(driver, given, settings)
     if conversion.open_calls:
         raise ConversionError(
             f"the calls {', '.join(conversion.open_calls)} still wait for their results: add them, or set orphan_calls",
