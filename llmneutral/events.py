@@ -21,6 +21,7 @@ import msgspec
 
 from llmneutral.convert.report import Change
 from llmneutral.convert.transport import Conversion
+from llmneutral.errors import ConfigurationError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.responses import ErrorInfo, NormalizedResponse
 
@@ -219,6 +220,12 @@ E = TypeVar("E", bound=BaseEvent)
 Listener = Callable[[Any], object]
 
 
+def _checked(event_type: Any) -> Any:
+    if isinstance(event_type, type) and issubclass(event_type, BaseEvent):
+        return event_type
+    raise ConfigurationError(f"{event_type!r} is no class of events; BaseEvent stands for all of them")
+
+
 class Handle:
     """What `on` gives back; `off` ends the listening."""
 
@@ -238,8 +245,12 @@ class Listeners:
         self._lock = threading.Lock()
 
     def on(self, event_type: type[E], listener: Callable[[E], object]) -> Handle:
-        """Calls `listener` with each event of a class (or of a class derived from it)."""
-        entry = (event_type, listener)
+        """Calls `listener` with each event of a class (or of a class derived from it).
+
+        Raises:
+            ConfigurationError: If `event_type` is no class of events.
+        """
+        entry = (_checked(event_type), listener)
         with self._lock:
             self._entries = (*self._entries, entry)
 
@@ -260,12 +271,12 @@ class _EventBus(Listeners):
     @contextlib.contextmanager
     def listening(self, listener: Listener, event_type: type[BaseEvent] = BaseEvent) -> Iterator[None]:
         """Listens inside this block, in this context (thread or task) only."""
-        entry = (event_type, listener)
-        token = _context.set((*_context.get(), entry))
+        entry = (_checked(event_type), listener)
+        _context.set((*_context.get(), entry))
         try:
             yield
-        finally:
-            _context.reset(token)
+        finally:  # not by a token: a notebook may end the block in another context than it began in
+            _context.set(tuple([each for each in _context.get() if each is not entry]))
 
     def entries(self) -> tuple[tuple[type[BaseEvent], Listener], ...]:
         """Returns the process-wide listeners, then those of this context."""
@@ -281,13 +292,14 @@ class Publisher:
         common: driver, provider, api, model and meta of each event.
     """
 
-    __slots__ = ("_common", "_entries", "_first", "_listeners", "attempt", "run_id")
+    __slots__ = ("_common", "_entries", "_failed", "_first", "_listeners", "attempt", "run_id")
 
     def __init__(self, listeners: Listeners | None = None, *, run_id: str | None = None, **common: Any) -> None:
         self._entries = (listeners.entries() if listeners is not None else ()) + EventBus.entries()
         self._common = common
         self._listeners: dict[type, tuple[Listener, ...]] = {}
         self._first: dict[type, BaseEvent] = {}
+        self._failed: list[Listener] = []
         self.run_id = run_id or new_id("run")
         self.attempt = 1
 
@@ -329,27 +341,23 @@ class Publisher:
         try:
             listener(event)
         except Exception as error:  # noqa: BLE001  # whatever a listener does, the call goes on
-            name = getattr(listener, "__qualname__", repr(listener))
-            warnings.warn(f"the listener {name} failed on {event.type}: {error!r}", RuntimeWarning, stacklevel=4)
-            self._tell_failure(listener, name, error)
+            if listener not in self._failed:
+                self._failed.append(listener)
+                self._tell_failure(event, listener, error)
 
-    def _tell_failure(self, failed: Listener, name: str, error: Exception) -> None:
-        others = [
-            entry for entry in self._entries if entry[1] is not failed and issubclass(ListenerFailedEvent, entry[0])
-        ]
-        if not others:
-            return
+    def _tell_failure(self, failed_on: BaseEvent, failed: Listener, error: Exception) -> None:
+        """Tells the other listeners, and warns; once a listener and call."""
+        name = getattr(failed, "__qualname__", repr(failed))
         event = ListenerFailedEvent(
-            id=new_id("ev"),
-            timestamp=time.time(),
-            run_id=self.run_id,
-            listener=name,
-            exception=repr(error),
+            id=new_id("ev"), timestamp=time.time(), run_id=self.run_id, listener=name, exception=repr(error),
             **self._common,
-        )
-        for _, listener in others:
-            with contextlib.suppress(Exception):
-                listener(event)
+        )  # fmt: skip
+        for listener in self._listeners_to(ListenerFailedEvent):
+            if listener is not failed:
+                with contextlib.suppress(Exception):
+                    listener(event)
+        with contextlib.suppress(RuntimeWarning):  # where warnings are errors, the call goes on all the same
+            warnings.warn(f"the listener {name} failed on {failed_on.type}: {error!r}", RuntimeWarning, stacklevel=5)
 
 
 def new_id(prefix: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from llmneutral.errors import ConfigurationError
 from llmneutral.events import (
     BaseEvent,
     EventBus,
@@ -66,6 +70,56 @@ def test_a_broken_listener_is_told_once_and_the_others_hear() -> None:
     failed = heard[0]
     assert isinstance(failed, ListenerFailedEvent)
     assert "boom" in failed.exception
+
+
+def test_it_is_told_once_a_call() -> None:
+    own = Listeners()
+    calls: list[BaseEvent] = []
+    failures: list[BaseEvent] = []
+
+    def broken(event: BaseEvent) -> None:
+        calls.append(event)
+        raise ValueError("boom")
+
+    own.on(FirstDeltaEvent, broken)
+    own.on(ListenerFailedEvent, failures.append)
+    publisher = Publisher(own)
+    with pytest.warns(RuntimeWarning, match="broken failed"):
+        publisher.publish(FirstDeltaEvent, latency=0.1)
+    with warnings.catch_warnings(record=True) as warned:
+        publisher.publish(FirstDeltaEvent, latency=0.2)
+    assert (len(calls), len(failures), len(warned)) == (2, 1, 0)
+
+
+def test_warnings_that_are_errors_break_no_call() -> None:
+    own = Listeners()
+
+    def broken(event: BaseEvent) -> None:
+        raise ValueError("boom")
+
+    own.on(BaseEvent, broken)
+    Publisher(own).publish(FirstDeltaEvent, latency=0.1)  # in this suite every warning is an error
+
+
+@pytest.mark.parametrize("wrong", ["TextChunkEvent", int, None, print])
+def test_what_is_no_class_of_events_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="no class of events"):
+        Listeners().on(wrong, print)
+    with pytest.raises(ConfigurationError, match="no class of events"), EventBus.listening(print, wrong):
+        pass
+
+
+def test_a_block_may_end_in_another_context() -> None:
+    def steps() -> Iterator[None]:
+        with EventBus.listening(heard.append):
+            yield
+
+    heard: list[BaseEvent] = []
+    found = steps()
+    contextvars.copy_context().run(next, found)
+    contextvars.copy_context().run(found.close)  # type: ignore[attr-defined]  # a generator
+    Publisher().publish(FirstDeltaEvent, latency=0.1)
+    assert heard == []
 
 
 def test_an_interrupt_in_a_listener_passes() -> None:
