@@ -16,13 +16,14 @@ MOST = 4
 def _limit_cache_marks(messages: Messages, job: Job) -> Messages:
     """At most four marks: tools, system, then the latest of the messages; none where there is no cache to mark."""
     if job.setting("cache") == "auto" and job.facts.cache not in ("none", "key"):
-        messages = _automatic(messages, job)
-    tools = [tool for tool in job.tools if tool.cache]
-    if not tools and not job.look(messages).has_marks:
+        messages = _automatic(_carried(messages, job), job)
+    if not any([tool.cache for tool in job.tools]) and not job.look(messages).has_marks:
         return messages
     if job.facts.cache in ("none", "key"):
         return _without(messages, job)
     messages = _carried(messages, job)
+    _limit_tools(job)
+    tools = [tool for tool in job.tools if tool.cache]
     marked = [(i, j) for i, m in enumerate(messages) for j, c in enumerate(m.content) if c.cache]
     system = [at for at in marked if messages[at[0]].is_system()]
     turns = [at for at in marked if not messages[at[0]].is_system()]
@@ -45,6 +46,19 @@ def _limit_cache_marks(messages: Messages, job: Job) -> Messages:
     return out
 
 
+def _limit_tools(job: Job) -> None:
+    """Of more marks on tools than there are at all the latest stay: each covers what the earlier ones do."""
+    marked = [i for i, tool in enumerate(job.tools) if tool.cache]
+    lost = marked[:-MOST]
+    if not lost:
+        return
+    for i in lost:
+        job.note("dropped", f"only {MOST} cache breakpoints are taken; the tool {job.tools[i].native_name!r} has none")
+    job.tools = tuple(
+        [msgspec.structs.replace(tool, cache=None) if i in lost else tool for i, tool in enumerate(job.tools)]
+    )
+
+
 def _unmarked(block: Any, job: Job) -> Any:
     return job.note.became(msgspec.structs.replace(block, cache=None), block)
 
@@ -64,6 +78,8 @@ def _without(messages: Messages, job: Job) -> Messages:
 
 def _carried(messages: Messages, job: Job) -> Messages:
     """Marks on blocks that cannot carry one move to the block before them."""
+    if not job.look(messages).has_marks or ThinkingMessageContent not in job.look(messages).kinds:
+        return messages
     out = []
     for message in messages:
         if not any([c.cache and type(c) is ThinkingMessageContent for c in message.content]):
