@@ -1,0 +1,122 @@
+"""Streams over loopback HTTP: CPU per delta, and the time to the first one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+
+from tests.bench import providers as p
+from tests.bench.measure import compare, medians
+from tests.bench.table import Row, show
+
+DELTAS = 5_000
+FEW = 20
+RAW_AIMS = {"chat_completions": 10 / 9.7, "codex_responses": 10 / 9.7, "anthropic_messages": 9 / 8.4}
+"""Ours with one listener, as ratios to httpx2 with `json.loads`."""
+
+TYPED_AIMS = {"chat_completions": 0.15, "codex_responses": 0.15, "anthropic_messages": 0.55}
+"""Ours with one listener, as ratios to the SDK's typed iterator."""
+
+FIRST_AIMS = {"chat_completions": 0.7, "codex_responses": 0.7, "anthropic_messages": 0.9}
+"""Ours, as ratios to the SDK's typed iterator."""
+
+RAW, TYPED, OURS, HEARD = "httpx2 + json.loads", "SDK typed", "ours", "ours, one listener"
+
+
+# --- CPU per delta ------------------------------------------------------------------------------
+
+
+def per_delta(url: str, rounds: int = 7) -> None:
+    """CPU per delta of 5,000, in sync and in async code."""
+    base = f"{url}/{DELTAS}"
+    with asyncio.Runner() as runner:
+        for api in p.APIS:
+            _show(api, "sync", compare(_sync_sides(api, base), rounds))
+            _show(api, "async", compare(_async_sides(api, base, runner.run), rounds))
+
+
+def _sync_sides(api: p.Api, base: str) -> dict[str, Callable[[], object]]:
+    """All who read a stream in sync code."""
+    client, web = p.sdk_client(api, base), httpx2.Client(timeout=60.0)
+    ours, heard = p.driver(api, base), p.driver(api, base, listens=True)
+    return {
+        "http.client + json": lambda: _drain(p.standard_library(api, base)),
+        RAW: lambda: _drain(p.raw(api, base, web)),
+        "SDK lean": lambda: _drain(p.lean(api, client, api.body)),
+        TYPED: lambda: _drain(p.typed(api, client, api.body)),
+        OURS: lambda: _drain(ours.stream(p.QUESTION)),
+        HEARD: lambda: _drain(heard.stream(p.QUESTION)),
+    }
+
+
+def _async_sides(api: p.Api, base: str, run: Callable[[Any], object]) -> dict[str, Callable[[], object]]:
+    """All who read a stream in async code."""
+    client, web = p.sdk_client(api, base, asynchronous=True), httpx2.AsyncClient(timeout=60.0)
+    ours, heard = p.driver(api, base), p.driver(api, base, listens=True)
+
+    async def read(opening: Any) -> None:
+        await _adrain(await opening)
+
+    return {
+        RAW: lambda: run(_adrain(p.araw(api, base, web))),
+        "SDK lean": lambda: run(read(p.lean(api, client, api.body))),
+        TYPED: lambda: run(read(p.typed(api, client, api.body))),
+        OURS: lambda: run(_adrain(ours.astream(p.QUESTION))),
+        HEARD: lambda: run(_adrain(heard.astream(p.QUESTION))),
+    }
+
+
+def _drain(chunks: Any) -> None:
+    for _ in chunks:
+        pass
+
+
+async def _adrain(chunks: Any) -> None:
+    async for _ in chunks:
+        pass
+
+
+def _show(api: p.Api, how: str, taken: dict[str, float]) -> None:
+    each = {name: seconds / DELTAS * 1e6 for name, seconds in taken.items()}
+    rows = [
+        Row(name, figure, each[RAW], RAW_AIMS[api.mode] if name in (OURS, HEARD) else None)
+        for name, figure in each.items()
+    ]
+    rows.append(Row(f"{HEARD}, to SDK typed", each[HEARD], each[TYPED], TYPED_AIMS[api.mode]))
+    show(f"{api.mode}, streamed, {how}", "µs a delta", rows)
+
+
+# --- the first delta ----------------------------------------------------------------------------
+
+
+def first_delta(url: str, rounds: int = 41) -> None:
+    """Time from the call to the first piece of text."""
+    base, rows = f"{url}/{FEW}", []
+    for api in p.APIS:
+        taken = medians(_first_sides(api, base), rounds)
+        sdk = taken["SDK typed"] * 1e3
+        rows += [Row(f"{api.mode}: {name}", seconds * 1e3, sdk) for name, seconds in taken.items()]
+        rows[-1] = rows[-1]._replace(ratio_aim=FIRST_AIMS[api.mode])
+    show("time to the first delta", "ms", rows)
+
+
+def _first_sides(api: p.Api, base: str) -> dict[str, Callable[[], float]]:
+    client, ours = p.sdk_client(api, base), p.driver(api, base)
+    return {
+        TYPED: lambda: _until_first(lambda: p.typed(api, client, api.body), api.is_typed_text),
+        "SDK lean": lambda: _until_first(lambda: p.lean(api, client, api.body), api.is_text),
+        OURS: lambda: _until_first(lambda: ours.stream(p.QUESTION), lambda delta: delta.kind == "text"),
+    }
+
+
+def _until_first(opens: Callable[[], Any], is_text: Callable[[Any], bool]) -> float:
+    """The rest of the stream is read too, so that the connection is kept, but it does not count."""
+    began, taken = time.perf_counter(), 0.0
+    for chunk in opens():
+        if not taken and is_text(chunk):
+            taken = time.perf_counter() - began
+    return taken
