@@ -97,6 +97,11 @@ class Job:
         """Whether the arguments of a call may hold a number that is no JSON; False is certain."""
         return bool(self._given.calls) and self._given.may_have_nan
 
+    @cached_property
+    def calls_by_id(self) -> dict[str | None, Any]:
+        """The calls by their ids, once the passes have made those unique."""
+        return {call.tag: call for call in self.look(self.messages).calls}
+
     def setting(self, name: str) -> Any:
         """Returns a setting, or its default."""
         value = self.settings.get(name)

@@ -133,7 +133,7 @@ def _referred(block: Any, declared: str | None, job: Job, url: bool, addresses: 
     if address is None:
         return None
     if address.startswith(addresses):
-        return Medium(declared or _by_ending(address), url=address)
+        return Medium(declared or type_by_ending(address), url=address)
     asked = job.settings.get("fetch") is not None and not address.startswith("http")
     return Medium(declared, url=address) if url and not asked and job.facts.image_url is not False else None
 
@@ -162,11 +162,12 @@ def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
     except LookupError:
         job.refuse(f"fetch knows nothing of the {family} at {block.url}", block, rule="media")
     data = base64.b64encode(raw).decode()
-    guessed = canonical_type(media_type) or sniffed(data) or _by_ending(block.url)
+    guessed = canonical_type(media_type) or sniffed(data) or type_by_ending(block.url)
     return data, guessed
 
 
-def _by_ending(url: str) -> str | None:
+def type_by_ending(url: str) -> str | None:
+    """Returns the media type that the ending of an address suggests: the last resort."""
     import mimetypes
 
     return canonical_type(mimetypes.guess_type(url.partition("?")[0].partition("#")[0])[0])

@@ -87,6 +87,7 @@ class Reader:
         self.finished = False
         self.terminated = False
         self.incomplete = False  # a transport may say that an answer which ended is not whole
+        self.ended_by_error = False  # the error is the reason why the answer ended: it is whole all the same
         self.error_info: ErrorInfo | None = None
         self.details: Any = None
         self.notes: list[str] = []
@@ -208,8 +209,10 @@ class Reader:
         status: int | None = None,
         code: str | None = None,
         type: str | None = None,
+        is_end: bool = False,
     ) -> None:
-        """An error inside the answer; it ends it."""
+        """An error inside the answer; it breaks it off, or is (`is_end`) the reason it gives for its end."""
+        self.ended_by_error = is_end
         kind = type or classify(status=status, type=raw_type, code=code, message=message)
         self.error_info = ErrorInfo(kind, raw_type, message, status, is_retryable(kind, status), code)
         self.out.append(Delta("error", error=self.error_info))
@@ -339,7 +342,7 @@ class StreamNormalizer:
         reader.start()
         self._closed = True
         over = (reader.terminated or reader.finished) and not interrupted and not reader.incomplete
-        self._complete = over and reader.error_info is None
+        self._complete = over and (reader.error_info is None or reader.ended_by_error)
         out, reader.out = reader.out, []
         return [*out, Delta("end", complete=self._complete)]
 
@@ -424,6 +427,8 @@ _STAMPED = (
     c.TextMessageContent,
     c.ActionCallMessageContent,
     c.AudioMessageContent,
+    c.ImageMessageContent,
+    c.DocumentMessageContent,
     c.RefusalMessageContent,
 )
 
