@@ -17,6 +17,7 @@ BUILT_IN = {
     "chat_completions": "CHAT_COMPLETIONS",
     "codex_responses": "RESPONSES",
     "anthropic_messages": "MESSAGES",
+    "mistral_chat": "MISTRAL",
 }
 
 

@@ -171,8 +171,47 @@ def messages_stream(answer: Answer, size: int) -> list[Chunk]:
     return [*found, {"type": "message_stop"}]
 
 
+def mistral_whole(answer: Answer) -> dict[str, Any]:
+    whole = chat_whole([block for block in answer if block[0] == "call"])
+    content: list[dict[str, Any]] = []
+    for block in answer:
+        if block[0] == "text":
+            content.append({"type": "text", "text": block[1]})
+        elif block[0] == "thinking":
+            inner = [{"type": "text", "text": block[1]}]
+            content.append({"type": "thinking", "thinking": inner, "signature": block[2], "closed": True})
+    is_text = [part["type"] for part in content] == ["text"]
+    whole["choices"][0]["message"]["content"] = content[0]["text"] if is_text else content or ""
+    return whole
+
+
+def mistral_stream(answer: Answer, size: int) -> list[Chunk]:
+    """Reasoning in lists of chunks, text as text, calls whole; each in the SDK's `data`, usage in the last one."""
+
+    def chunk(delta: dict[str, Any], reason: str | None = None, **more: Any) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        return {"data": {"id": "c1", "model": "m", "choices": [choice], **more}}
+
+    found: list[Chunk] = [chunk({"role": "assistant", "content": ""})]
+    calls: list[dict[str, Any]] = []
+    for block in answer:
+        if block[0] == "text":
+            found += [chunk({"content": piece}) for piece in pieces(block[1], size)]
+        elif block[0] == "thinking":
+            for piece in pieces(block[1], size):
+                inner = [{"type": "text", "text": piece}]
+                found.append(chunk({"content": [{"type": "thinking", "thinking": inner, "closed": True}]}))
+            found.append(chunk({"content": [{"type": "thinking", "thinking": [], "signature": block[2]}]}))
+        else:
+            function = {"name": block[2], "arguments": block[3]}
+            calls.append({"id": block[1], "function": function, "index": len(calls)})
+    end = {"content": "", "tool_calls": calls} if calls else {"content": ""}
+    return [*found, chunk(end, "tool_calls" if calls else "stop", usage=USAGE), "[DONE]"]
+
+
 WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int], list[Chunk]]]] = {
     "chat_completions": (chat_whole, chat_stream),
     "codex_responses": (responses_whole, responses_stream),
     "anthropic_messages": (messages_whole, messages_stream),
+    "mistral_chat": (mistral_whole, mistral_stream),
 }

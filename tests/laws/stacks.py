@@ -90,13 +90,13 @@ stacks = st.lists(messages, min_size=1, max_size=7)
 
 
 def exchanges(n: int) -> list[Message]:
-    """A tidy conversation: n times a question, a call, its result and an answer."""
+    """A tidy conversation: n times a question, a call, its result and an answer; the ids are such that all take."""
     found: list[Message] = []
     for i in range(n):
         found += [
             Message("user", (TextMessageContent(f"question {i}"),)),
-            Message("assistant", (ActionCallMessageContent(f"call_{i}", "look", input={"n": i}),)),
-            Message("user", (ActionResultMessageContent(f"call_{i}", f"result {i}"),)),
+            Message("assistant", (ActionCallMessageContent(f"call{i:05}", "look", input={"n": i}),)),
+            Message("user", (ActionResultMessageContent(f"call{i:05}", f"result {i}"),)),
             Message("assistant", (TextMessageContent(f"answer {i}"),)),
         ]
     return found

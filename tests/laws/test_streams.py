@@ -13,6 +13,7 @@ import llmneutral
 from llmneutral import Conversion, Message, PromptStack, TextMessageContent
 from tests.laws.answers import WIRE, Answer, Chunk, answers
 
+SEALED = ("anthropic_messages", "mistral_chat")
 over_apis = pytest.mark.parametrize("api", list(WIRE))
 sizes = st.integers(min_value=1, max_value=20)
 junk = st.recursive(
@@ -134,7 +135,7 @@ def test_an_answer_goes_back_as_it_came(api: str, answer: Answer) -> None:
 
 def takes_back(api: str, answer: Answer) -> bool:
     """Whether reasoning goes back: never to official Chat Completions, to Responses only before what it led to."""
-    return api == "anthropic_messages" or (api == "codex_responses" and len(answer) > 1)
+    return api in SEALED or (api == "codex_responses" and len(answer) > 1)
 
 
 def stands_in(value: str, body: str) -> bool:
