@@ -20,14 +20,23 @@ if TYPE_CHECKING:
     from llmneutral.configs import CONFIGS as CONFIGS
     from llmneutral.configs import AnthropicDriversConfig as AnthropicDriversConfig
     from llmneutral.configs import AzureOpenAiDriversConfig as AzureOpenAiDriversConfig
+    from llmneutral.configs import DashScopeDriversConfig as DashScopeDriversConfig
+    from llmneutral.configs import DeepSeekDriversConfig as DeepSeekDriversConfig
     from llmneutral.configs import Defaults as Defaults
     from llmneutral.configs import DriversConfig as DriversConfig
+    from llmneutral.configs import DummyDriversConfig as DummyDriversConfig
+    from llmneutral.configs import GroqDriversConfig as GroqDriversConfig
+    from llmneutral.configs import KimiCodingDriversConfig as KimiCodingDriversConfig
     from llmneutral.configs import LocalDriversConfig as LocalDriversConfig
     from llmneutral.configs import LocalServerDriversConfig as LocalServerDriversConfig
+    from llmneutral.configs import MiniMaxDriversConfig as MiniMaxDriversConfig
+    from llmneutral.configs import MoonshotDriversConfig as MoonshotDriversConfig
     from llmneutral.configs import OllamaDriversConfig as OllamaDriversConfig
     from llmneutral.configs import OpenAiChatDriversConfig as OpenAiChatDriversConfig
     from llmneutral.configs import OpenAiDriversConfig as OpenAiDriversConfig
+    from llmneutral.configs import OpenRouterDriversConfig as OpenRouterDriversConfig
     from llmneutral.configs import Status as Status
+    from llmneutral.configs import XAiDriversConfig as XAiDriversConfig
     from llmneutral.configs import drivers_config as drivers_config
     from llmneutral.configs import key_variables as key_variables
     from llmneutral.convert.job import Target as Target
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
     from llmneutral.convert.transport import Transport as Transport
     from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
     from llmneutral.drivers.base import BasePromptDriver as BasePromptDriver
+    from llmneutral.drivers.counting import TokenCount as TokenCount
     from llmneutral.drivers.local import LocalPromptDriver as LocalPromptDriver
     from llmneutral.drivers.making import make_driver as make_driver
     from llmneutral.drivers.openai import AzureOpenAiPromptDriver as AzureOpenAiPromptDriver
@@ -121,7 +131,9 @@ if TYPE_CHECKING:
     from llmneutral.ir.messages import Message as Message
     from llmneutral.ir.reduce import contents_of as contents_of
     from llmneutral.ir.responses import ErrorInfo as ErrorInfo
+    from llmneutral.ir.responses import FailedAttempt as FailedAttempt
     from llmneutral.ir.responses import NormalizedResponse as NormalizedResponse
+    from llmneutral.ir.responses import ResponseMetadata as ResponseMetadata
     from llmneutral.ir.responses import Usage as Usage
     from llmneutral.ir.stack import PromptStack as PromptStack
     from llmneutral.ir.tools import Tool as Tool
@@ -181,21 +193,26 @@ __all__ = [
     "Conversion",
     "ConversionChangedEvent",
     "ConversionError",
+    "DashScopeDriversConfig",
+    "DeepSeekDriversConfig",
     "Defaults",
     "DeltaMessage",
     "DocumentArtifact",
     "DocumentMessageContent",
     "DoneDeltaMessageContent",
     "DriversConfig",
+    "DummyDriversConfig",
     "ErrorArtifact",
     "ErrorInfo",
     "ErrorOccurredEvent",
     "EventBus",
+    "FailedAttempt",
     "FinishPromptEvent",
     "FirstDeltaEvent",
     "GenericArtifact",
     "GenericDeltaMessageContent",
     "GenericMessageContent",
+    "GroqDriversConfig",
     "ImageArtifact",
     "ImageDeltaMessageContent",
     "ImageMessageContent",
@@ -205,6 +222,7 @@ __all__ = [
     "InvalidActionCallMessageContent",
     "InvalidRequestError",
     "JsonArtifact",
+    "KimiCodingDriversConfig",
     "LLMNeutralError",
     "ListArtifact",
     "ListenerFailedEvent",
@@ -213,7 +231,9 @@ __all__ = [
     "LocalServerDriversConfig",
     "MalformedResponseError",
     "Message",
+    "MiniMaxDriversConfig",
     "MissingExtraError",
+    "MoonshotDriversConfig",
     "NormalizedResponse",
     "NotFoundError",
     "OllamaDriversConfig",
@@ -221,6 +241,7 @@ __all__ = [
     "OpenAiChatPromptDriver",
     "OpenAiDriversConfig",
     "OpenAiResponsesPromptDriver",
+    "OpenRouterDriversConfig",
     "Origin",
     "OverloadedError",
     "PermissionDeniedError",
@@ -236,6 +257,7 @@ __all__ = [
     "RefusalDeltaMessageContent",
     "RefusalMessageContent",
     "RequestTooLargeError",
+    "ResponseMetadata",
     "RetryScheduledEvent",
     "SETTINGS",
     "ServerError",
@@ -251,6 +273,7 @@ __all__ = [
     "ThinkingChunkEvent",
     "ThinkingDeltaMessageContent",
     "ThinkingMessageContent",
+    "TokenCount",
     "Tool",
     "ToolAction",
     "ToolDefinition",
@@ -258,6 +281,7 @@ __all__ = [
     "Transport",
     "Usage",
     "Validator",
+    "XAiDriversConfig",
     "__version__",
     "activity",
     "aggregate",
@@ -281,9 +305,11 @@ __all__ = [
 
 _PLACES = {
     "llmneutral.configs": (
-        "AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS Defaults DriversConfig "
-        "LocalDriversConfig LocalServerDriversConfig OllamaDriversConfig OpenAiChatDriversConfig "
-        "OpenAiDriversConfig Status drivers_config key_variables"
+        "AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS DashScopeDriversConfig DeepSeekDriversConfig "
+        "Defaults DriversConfig DummyDriversConfig GroqDriversConfig KimiCodingDriversConfig "
+        "LocalDriversConfig LocalServerDriversConfig MiniMaxDriversConfig MoonshotDriversConfig "
+        "OllamaDriversConfig OpenAiChatDriversConfig OpenAiDriversConfig OpenRouterDriversConfig Status "
+        "XAiDriversConfig drivers_config key_variables"
     ),
     "llmneutral.convert.job": "Target",
     "llmneutral.convert.report": "Change Ref",
@@ -291,33 +317,31 @@ _PLACES = {
     "llmneutral.convert.transport": "Conversion Transport",
     "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
     "llmneutral.drivers.base": "BasePromptDriver",
+    "llmneutral.drivers.counting": "TokenCount",
     "llmneutral.drivers.local": "LocalPromptDriver",
     "llmneutral.drivers.making": "make_driver",
-    "llmneutral.drivers.openai": ("AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver"),
+    "llmneutral.drivers.openai": "AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver",
     "llmneutral.drivers.streams": "AsyncPromptStream PromptStream",
     "llmneutral.errors": (
         "AuthenticationError BillingError ConfigurationError ConflictError ContentFilterError "
-        "ContextLengthError ConversionError InvalidRequestError LLMNeutralError "
-        "MalformedResponseError MissingExtraError NotFoundError OverloadedError PermissionDeniedError "
-        "ProviderConnectionError ProviderError ProviderTimeoutError RateLimitError "
-        "RequestTooLargeError ServerError StreamInterruptedError StructuredOutputError ToolLoopError "
-        "scrub"
+        "ContextLengthError ConversionError InvalidRequestError LLMNeutralError MalformedResponseError "
+        "MissingExtraError NotFoundError OverloadedError PermissionDeniedError ProviderConnectionError "
+        "ProviderError ProviderTimeoutError RateLimitError RequestTooLargeError ServerError "
+        "StreamInterruptedError StructuredOutputError ToolLoopError scrub"
     ),
     "llmneutral.events": (
-        "ActionChunkEvent AudioChunkEvent BaseEvent ConversionChangedEvent ErrorOccurredEvent "
-        "EventBus FinishPromptEvent FirstDeltaEvent InterruptedEvent ListenerFailedEvent "
-        "RetryScheduledEvent StartPromptEvent TextChunkEvent ThinkingChunkEvent"
+        "ActionChunkEvent AudioChunkEvent BaseEvent ConversionChangedEvent ErrorOccurredEvent EventBus "
+        "FinishPromptEvent FirstDeltaEvent InterruptedEvent ListenerFailedEvent RetryScheduledEvent "
+        "StartPromptEvent TextChunkEvent ThinkingChunkEvent"
     ),
     "llmneutral.ir.artifacts": (
         "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "
-        "GenericArtifact ImageArtifact ImageUrlArtifact InfoArtifact JsonArtifact ListArtifact "
-        "TextArtifact"
+        "GenericArtifact ImageArtifact ImageUrlArtifact InfoArtifact JsonArtifact ListArtifact TextArtifact"
     ),
     "llmneutral.ir.contents": (
         "ActionCallMessageContent ActionResultMessageContent AudioMessageContent BaseMessageContent "
-        "DocumentMessageContent GenericMessageContent ImageMessageContent "
-        "InvalidActionCallMessageContent Origin RefusalMessageContent TextMessageContent "
-        "ThinkingMessageContent"
+        "DocumentMessageContent GenericMessageContent ImageMessageContent InvalidActionCallMessageContent "
+        "Origin RefusalMessageContent TextMessageContent ThinkingMessageContent"
     ),
     "llmneutral.ir.deltas": (
         "ActionCallDeltaMessageContent AudioDeltaMessageContent BaseDeltaMessageContent DeltaMessage "
@@ -326,7 +350,7 @@ _PLACES = {
     ),
     "llmneutral.ir.messages": "Message",
     "llmneutral.ir.reduce": "contents_of",
-    "llmneutral.ir.responses": "ErrorInfo NormalizedResponse Usage",
+    "llmneutral.ir.responses": "ErrorInfo FailedAttempt NormalizedResponse ResponseMetadata Usage",
     "llmneutral.ir.stack": "PromptStack",
     "llmneutral.ir.tools": "Tool ToolAction ToolDefinition activity",
     "llmneutral.pipeline": "aggregate convert normalize normalize_stream read_request",
