@@ -17,6 +17,7 @@ BUILT_IN = {
     "chat_completions": "CHAT_COMPLETIONS",
     "codex_responses": "RESPONSES",
     "anthropic_messages": "MESSAGES",
+    "bedrock_converse": "CONVERSE",
     "mistral_chat": "MISTRAL",
 }
 

@@ -209,9 +209,48 @@ def mistral_stream(answer: Answer, size: int) -> list[Chunk]:
     return [*found, chunk(end, "tool_calls" if calls else "stop", usage=USAGE), "[DONE]"]
 
 
+def bedrock_whole(answer: Answer) -> dict[str, Any]:
+    content: list[dict[str, Any]] = []
+    for block in answer:
+        if block[0] == "text":
+            content.append({"text": block[1]})
+        elif block[0] == "thinking":
+            content.append({"reasoningContent": {"reasoningText": {"text": block[1], "signature": block[2]}}})
+        else:
+            call = {"toolUseId": block[1], "name": block[2], "input": json.loads(block[3])}
+            content.append({"toolUse": call})
+    reason = "tool_use" if any(block[0] == "call" for block in answer) else "end_turn"
+    usage = {"inputTokens": 5, "outputTokens": 7, "totalTokens": 12}
+    message = {"role": "assistant", "content": content}
+    return {"output": {"message": message}, "stopReason": reason, "usage": usage, "metrics": {"latencyMs": 9}}
+
+
+def bedrock_stream(answer: Answer, size: int) -> list[Chunk]:
+    whole = bedrock_whole(answer)
+    found: list[Chunk] = [{"messageStart": {"role": "assistant"}}]
+
+    def delta(place: int, value: dict[str, Any]) -> Chunk:
+        return {"contentBlockDelta": {"contentBlockIndex": place, "delta": value}}
+
+    for place, block in enumerate(answer):
+        if block[0] == "text":
+            found += [delta(place, {"text": piece}) for piece in pieces(block[1], size)]
+        elif block[0] == "thinking":
+            found += [delta(place, {"reasoningContent": {"text": piece}}) for piece in pieces(block[1], size)]
+            found.append(delta(place, {"reasoningContent": {"signature": block[2]}}))
+        else:
+            start = {"toolUse": {"toolUseId": block[1], "name": block[2]}}
+            found.append({"contentBlockStart": {"contentBlockIndex": place, "start": start}})
+            found += [delta(place, {"toolUse": {"input": piece}}) for piece in pieces(block[3], size)]
+        found.append({"contentBlockStop": {"contentBlockIndex": place}})
+    found.append({"messageStop": {"stopReason": whole["stopReason"]}})
+    return [*found, {"metadata": {"usage": whole["usage"], "metrics": whole["metrics"]}}]
+
+
 WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int], list[Chunk]]]] = {
     "chat_completions": (chat_whole, chat_stream),
     "codex_responses": (responses_whole, responses_stream),
     "anthropic_messages": (messages_whole, messages_stream),
+    "bedrock_converse": (bedrock_whole, bedrock_stream),
     "mistral_chat": (mistral_whole, mistral_stream),
 }

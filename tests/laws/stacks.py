@@ -22,7 +22,7 @@ from llmneutral import (
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
 PDF = base64.b64encode(b"%PDF-1.4\n%%EOF").decode()
-APIS = ("chat_completions", "codex_responses", "anthropic_messages")
+APIS = ("chat_completions", "codex_responses", "anthropic_messages", "bedrock_converse")
 ORIGINS = st.sampled_from([None, *[Origin(api, "m") for api in APIS], Origin("anthropic_messages", "other")])
 IDS = st.sampled_from([None, "", "a", "b", "a|b", "call.1", "fc_9", "x" * 80, " a "])
 NAMES = st.sampled_from(["look", "files.read", "a b", "n" * 70, "look_up", ""])

@@ -20,6 +20,7 @@ MODELS: dict[str, list[str | None]] = {
     "chat_completions": [None, "gpt-4.1", "o3"],
     "codex_responses": [None, "gpt-5.4"],
     "anthropic_messages": [None, "claude-sonnet-4-5", "claude-opus-5-5"],
+    "bedrock_converse": [None, "us.anthropic.claude-sonnet-4-5-v1:0", "amazon.nova-pro-v1:0"],
     "mistral_chat": [None, "mistral-large-2411", "magistral-medium-latest"],
 }
 TARGETS = [(api, model) for api in registered() for model in MODELS.get(api, [None])]

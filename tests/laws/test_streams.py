@@ -13,7 +13,7 @@ import llmneutral
 from llmneutral import Conversion, Message, PromptStack, TextMessageContent
 from tests.laws.answers import WIRE, Answer, Chunk, answers
 
-SEALED = ("anthropic_messages", "mistral_chat")
+SEALED = ("anthropic_messages", "bedrock_converse", "mistral_chat")
 over_apis = pytest.mark.parametrize("api", list(WIRE))
 sizes = st.integers(min_value=1, max_value=20)
 junk = st.recursive(
