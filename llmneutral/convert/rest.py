@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable
 from typing import Any
 
 from llmneutral.convert.trace import Trace
 
 BYTES = (bytes, bytearray, memoryview)
+LEAVES = frozenset((str, int, float, bool, type(None)))
 
 
 def base64_of(value: bytes | bytearray | memoryview) -> str:
@@ -41,26 +43,29 @@ def plain_json(node: Any, trace: Trace | None = None) -> Any:
         trace: Marks on its nodes.
     """
     if isinstance(node, dict):
-        changed = {key: plain for key, value in node.items() if (plain := _plain(value, trace)) is not value}
+        changed = _changed(node.items(), trace)
         if not changed:
             return node
-        made = {**node, **changed}
+        made: Any = {**node, **changed}
         if trace is not None:
-            trace.alias(node, made)
             for key in node:
                 trace.alias_key(node, key, made, key)
-        return made
-    if isinstance(node, list):
-        entries = [_plain(value, trace) for value in node]
-        if all([entry is value for entry, value in zip(entries, node, strict=True)]):
+    elif isinstance(node, list):
+        changed = _changed(enumerate(node), trace)
+        if not changed:
             return node
-        if trace is not None:
-            trace.alias(node, entries)
-        return entries
-    return _plain(node, trace)
+        made = [changed.get(place, entry) for place, entry in enumerate(node)]
+    else:
+        return base64_of(node) if isinstance(node, BYTES) else node
+    if trace is not None:
+        trace.alias(node, made)
+    return made
 
 
-def _plain(value: Any, trace: Trace | None) -> Any:
-    if isinstance(value, dict | list):
-        return plain_json(value, trace)
-    return base64_of(value) if isinstance(value, BYTES) else value
+def _changed(entries: Iterable[tuple[Any, Any]], trace: Trace | None) -> dict[Any, Any]:
+    """The entries that hold bytes, without them; most entries are leaves, and nothing is to be done for them."""
+    found = {}
+    for key, value in entries:
+        if value.__class__ not in LEAVES and (plain := plain_json(value, trace)) is not value:
+            found[key] = plain
+    return found
