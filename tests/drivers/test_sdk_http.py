@@ -106,7 +106,8 @@ def test_a_stream_under_a_wrong_name_is_read_as_it_comes(api: str) -> None:
 def test_one_request_goes_to_one_place_with_the_payload_as_its_body(api: str, ask: Asking) -> None:
     with Loopback(talk(*TEXT)) as server, driver_for(api, server) as driver:
         ask(driver, "hi", max_tokens=50)
-        conversion = driver.preview("hi", max_tokens=50, stream=ask.__name__.endswith("streamed"))
+        streams = {"stream": True} if ask in (WAYS["stream"], WAYS["astream"]) else {}
+        conversion = driver.preview("hi", max_tokens=50, **streams)
     [request] = server.requests
     assert request.path == PATHS[api]
     assert request.method == "POST"
