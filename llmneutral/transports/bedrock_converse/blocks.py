@@ -198,6 +198,8 @@ def tool_use(block: ActionCallMessageContent | InvalidActionCallMessageContent, 
 
 def tool_result(block: ActionResultMessageContent, job: Job) -> JSONObject:
     """A result: a list of blocks that is never empty, and whether it failed, where the model is told so."""
+    if block.parts is None and not block.is_error and type(block.output) is str and block.output.strip():
+        return {"toolResult": {"toolUseId": block.tag, "content": [{"text": block.output}]}}
     says_status = job.facts.tool_result_status
     if block.parts is None:
         content = _output(block, job, says_status=says_status)
@@ -218,8 +220,7 @@ def _output(block: ActionResultMessageContent, job: Job, *, says_status: bool) -
     output = block.output
     if type(output) is dict and job.facts.tool_result_json and (says_status or not block.is_error):
         return [{"json": loads(result_text(block, job, prefix_errors=False))}]
-    plain = type(output) is str and not block.is_error
-    said = output if plain else result_text(block, job, prefix_errors=not says_status)
+    said = result_text(block, job, prefix_errors=not says_status)
     return [{"text": said}] if said and not said.isspace() else []
 
 

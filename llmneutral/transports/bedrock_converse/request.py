@@ -365,10 +365,8 @@ def _system(messages: Messages, job: Job) -> list[JSONObject]:
 
 
 def _nodes(content: tuple[Any, ...], job: Job) -> list[JSONObject]:
+    """The nodes of some blocks, with their marks behind them."""
     write = job.write
-    if len(content) == 1 and not content[0].cache:
-        block = content[0]
-        return [write[type(block)](block, job)]
     nodes = []
     for block in content:
         nodes.append(write[type(block)](block, job))
@@ -380,18 +378,26 @@ def _nodes(content: tuple[Any, ...], job: Job) -> list[JSONObject]:
 def _turns(messages: Messages, start: int, job: Job) -> list[JSONObject]:
     """The turns; conversations of one text a turn are written at once, for that is what most of them are."""
     look = job.look(messages)
-    if look.is_plain and job.trace is None:
+    if look.is_plain:
+        texts: list[JSONObject] = [{"text": words} for words in look.texts[start:]]
+        job.mark_each(texts, look.blocks[start:])
         return [
-            {"role": ROLES.get(role, role), "content": [{"text": words}]}
-            for role, words in zip(look.roles[start:], look.texts[start:], strict=True)
+            {"role": ROLES.get(role, role), "content": [node]}
+            for role, node in zip(look.roles[start:], texts, strict=True)
         ]
     if look.dressed:
         messages = [m if m.role == "assistant" else without_citations(m, job) for m in messages]
     turns: list[JSONObject] = []
+    write = job.write
     for message in messages[start:]:
+        content, role = message.content, message.role
         if message.name is not None:
-            job.note("rewritten", f"name: {API} has no names of participants ({message.name!r})", *message.content)
-        turns.append({"role": ROLES.get(message.role, message.role), "content": _nodes(message.content, job)})
+            job.note("rewritten", f"name: {API} has no names of participants ({message.name!r})", *content)
+        if len(content) == 1 and not content[0].cache:
+            block = content[0]
+            turns.append({"role": ROLES.get(role, role), "content": [write[type(block)](block, job)]})
+        else:
+            turns.append({"role": ROLES.get(role, role), "content": _nodes(content, job)})
     return turns
 
 

@@ -85,6 +85,9 @@ def _citations_alone(messages: Messages, job: Job) -> Messages:
 
 def _document_names(messages: Messages, job: Job) -> Messages:
     """Names of documents: few characters, no ending, unique over the whole request, whatever comes later."""
+    look = job.look(messages)
+    if Document not in look.kinds and not any([result.parts for result in look.results]):
+        return messages
     taken: set[str] = set()
 
     def change(block: Any) -> Any:
