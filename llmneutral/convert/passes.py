@@ -30,6 +30,7 @@ EMPTY_ANSWER, EMPTY_MESSAGE, NO_OUTPUT, LEADING_USER, CONTINUE = (
 MEDIA = (ImageMessageContent, AudioMessageContent, DocumentMessageContent)
 Text = TextMessageContent
 Result = ActionResultMessageContent
+Spares = Callable[[Any, Job], bool]
 
 
 def filler(text: str, why: str, job: Job, *blocks: Any) -> TextMessageContent:
@@ -50,8 +51,8 @@ def results_only(message: Message) -> bool:
 
 
 def is_blank(content: Any) -> bool:
-    """Whether a block is text with nothing to see in it, and nothing sealed to it."""
-    return type(content) is Text and not content.text.strip() and not content.thought_signature
+    """Whether a block is text with nothing to see in it."""
+    return type(content) is Text and not content.text.strip()
 
 
 # --- system -------------------------------------------------------------------------------------
@@ -189,14 +190,26 @@ def _last_turn(messages: Messages, job: Job) -> Messages:
 # --- blanks -------------------------------------------------------------------------------------
 
 
-def _drop_blank_text(messages: Messages, job: Job) -> Messages:
-    """Blank text blocks go, in messages and results; a mark on one moves to the block before it."""
+def drop_blank_text_but(spares: Spares) -> Pass:
+    """A pass that drops blank texts, in messages and results; a mark on one moves to the block before it.
+
+    Args:
+        spares: `(block, job)` → whether a blank text of a message stays: something is sealed to it.
+    """
+
+    def run(messages: Messages, job: Job) -> Messages:
+        return _drop_blank_text(messages, job, spares)
+
+    return Pass("drop_blank_text", run)
+
+
+def _drop_blank_text(messages: Messages, job: Job, spares: Spares) -> Messages:
     look = job.look(messages)
     if not look.has_blank_texts and not any([r.parts and any(map(is_blank, r.parts)) for r in look.results]):
         return messages if not look.has_empty_messages else [m for m in messages if m.content or not m.is_system()]
     out = []
     for message in messages:
-        content = without_blank(message.content, job)
+        content = _without_blank(message.content, job, spares)
         content = tuple([_result_without_blank(c, job) if type(c) is Result and c.parts else c for c in content])
         if message.is_system() and not content:
             continue
@@ -207,13 +220,12 @@ def _drop_blank_text(messages: Messages, job: Job) -> Messages:
     return out
 
 
-def without_blank(content: tuple[Any, ...], job: Job) -> tuple[Any, ...]:
-    """Returns blocks without the blank texts among them; each is noted."""
+def _without_blank(content: tuple[Any, ...], job: Job, spares: Spares) -> tuple[Any, ...]:
     if not any(map(is_blank, content)):
         return content
     kept: list[Any] = []
     for block in content:
-        if not is_blank(block):
+        if not is_blank(block) or spares(block, job):
             kept.append(block)
             continue
         job.note("dropped", "blank text is refused here", block)
@@ -380,7 +392,7 @@ def _without_pictures(result: Result, job: Job) -> Result:
 lift_system = Pass("lift_system", _lift_system)
 hoist_system = Pass("late_system", _hoist_system)
 merge_system = Pass("merge_system", _merge_system)
-drop_blank_text = Pass("drop_blank_text", _drop_blank_text)
+drop_blank_text = drop_blank_text_but(lambda block, job: False)
 merge_same_role = Pass("merge_same_role", _merge_same_role)
 lead_with_user = Pass("lead_with_user", _lead_with_user)
 last_turn = Pass("last_turn", _last_turn)
