@@ -99,14 +99,19 @@ def reasons(job: Job) -> bool:
 def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
     if row.low is not None and value < row.low:
         job.note("coerced", f"{name}: {value} is below the lowest value {row.low:g}", doc=row.doc)
-        return type(value)(row.low)
+        return _bound(row.low, value)
     if row.high is not None and value > row.high:
         job.note("coerced", f"{name}: {value} is above the highest value {row.high:g}", doc=row.doc)
-        return type(value)(row.high)
+        return _bound(row.high, value)
     if row.most is not None and len(value) > row.most:
         job.note("dropped", f"{name}: only the first {row.most} of {len(value)} are taken", doc=row.doc)
         return value[: row.most]
     return value
+
+
+def _bound(bound: float, value: Any) -> Any:
+    """A bound in the type of a value, unless it is a fraction: the whole number beside 0.99 is none of the range."""
+    return type(value)(bound) if float(bound).is_integer() else bound
 
 
 def nearest_effort(effort: str, levels: tuple[str, ...], job: Job) -> str:

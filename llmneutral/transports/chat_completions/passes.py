@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.cache import limit_cache_marks
+from llmneutral.convert.instructions import RULE, SAY_JSON, instructed, says_json
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import CALLS
 from llmneutral.convert.passes import (
@@ -20,7 +21,6 @@ from llmneutral.convert.passes import (
     filler,
     last_turn,
     lead_with_user,
-    leading_system,
     merge_system,
     same_origin,
     with_content,
@@ -33,8 +33,6 @@ from llmneutral.ir.tools import ToolDefinition
 from llmneutral.transports.chat_completions.blocks import SENTINEL, is_official, takes_signatures
 
 NO_REASONING = "(reasoning not available)"
-SAY_JSON = "Answer in JSON."
-RULE = "Answer with JSON only, without any other text, that is valid against this JSON Schema: "
 _CANNOT_CARRY = frozenset({c.ThinkingMessageContent, *CALLS, c.RefusalMessageContent, c.GenericMessageContent})
 
 
@@ -265,18 +263,6 @@ def _carried(message: Message, job: Job) -> Message:
 # --- what the settings ask of the messages ------------------------------------------------------
 
 
-def instructed(messages: Messages, line: str, why: str, job: Job) -> Messages:
-    """Adds a line to the end of the leading instructions, or makes it the instruction."""
-    start = leading_system(messages)
-    last = messages[start - 1] if start else None
-    block = last.content[-1] if last is not None and last.content else None
-    if last is not None and type(block) is c.TextMessageContent and block.text.strip():
-        new = msgspec.structs.replace(block, text=f"{block.text}\n{line}")
-        job.note("added", why, block, new=new)
-        return [*messages[: start - 1], with_content(last, (*last.content[:-1], new)), *messages[start:]]
-    return [*messages[:start], Message("system", (filler(line, why, job),)), *messages[start:]]
-
-
 def _ask_for_json(messages: Messages, job: Job) -> Messages:
     """The mode json_object wants the word JSON in some message; a schema that cannot be enforced goes as a rule.
 
@@ -288,13 +274,9 @@ def _ask_for_json(messages: Messages, job: Job) -> Messages:
     if wanted.get("type") == "json_schema" and not enforces_schemas(job):
         schema = (wanted.get("json_schema") or {}).get("schema") or {}
         return instructed(messages, RULE + dumps(schema), "this model enforces no JSON Schema; a rule asks for it", job)
-    if wanted.get("type") != "json_object" or any([_says_json(message) for message in messages]):
+    if wanted.get("type") != "json_object" or says_json(messages):
         return messages
     return instructed(messages, SAY_JSON, "with response_format json_object some message has to say JSON", job)
-
-
-def _says_json(message: Message) -> bool:
-    return any(["json" in block.text.lower() for block in message.content if type(block) is c.TextMessageContent])
 
 
 def enforces_schemas(job: Job) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from llmneutral.convert.job import Job, Messages
 from llmneutral.convert.names import CALLS
-from llmneutral.convert.params import chosen_tool, write_params
+from llmneutral.convert.params import chosen_tool, narrowed, write_params
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.convert.tool_schemas import tool_schema
 from llmneutral.convert.transport import written_tools
@@ -42,10 +42,12 @@ def frame(messages: Messages, job: Job) -> JSONObject:
     payload: JSONObject = {} if job.target.model is None else {"model": job.target.model}
     payload["messages"] = turns(messages, job)
     choice = chosen_tool(job)
+    if choice is not None and choice.mode == "allowed":
+        choice = narrowed(choice, job)
     if job.tools:
         payload["tools"] = written_tools(job)
         if choice is not None:
-            payload["tool_choice"] = tool_choice(beside_thinking(choice, job), job, payload)
+            payload["tool_choice"] = tool_choice(beside_thinking(choice, job), job)
     output_schema(job, payload)
     write_params(job, payload)
     return payload
@@ -177,18 +179,11 @@ def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
     return {"type": "function", "function": function}
 
 
-def tool_choice(choice: ToolChoice, job: Job, payload: JSONObject) -> Any:
-    """A word or one tool; of some tools only these are sent. `any` is this API's word for required."""
-    if choice.mode == "named":
-        name = choice.names[0]
-        found = next((each for each in job.tools if name in (each.native_name, each.name)), None)
-        native = name if found is None else job.names.native(found.name, found.path)
-        return {"type": "function", "function": {"name": native}}
-    if choice.mode != "allowed":
+def tool_choice(choice: ToolChoice, job: Job) -> Any:
+    """A word or one tool. `any` is this API's word for required."""
+    if choice.mode != "named":
         return "any" if choice.mode == "required" else choice.mode
-    kept = [i for i, each in enumerate(job.tools) if each.native_name in choice.names or each.name in choice.names]
-    payload["tools"] = [payload["tools"][i] for i in kept]
-    job.note(
-        "coerced", f"tool_choice: a list of allowed tools is unknown here; only {', '.join(choice.names)} are sent"
-    )
-    return "any" if choice.force else "auto"
+    name = choice.names[0]
+    found = next((each for each in job.tools if name in (each.native_name, each.name)), None)
+    native = name if found is None else job.names.native(found.name, found.path)
+    return {"type": "function", "function": {"name": native}}
