@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from llmneutral.ir.artifacts import address as split_address
+
 if TYPE_CHECKING:
     from llmneutral.convert.job import Job
 
@@ -29,6 +31,11 @@ ENDINGS = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 }  # fmt: skip
+STANDARD = str.maketrans("-_", "+/")
+SEEN = 64
+"""Characters of base64 that are looked at: enough to know the type, and to see that it is base64 at all."""
+
+LONGEST_SHOWN = 80
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
@@ -52,17 +59,18 @@ class Medium(msgspec.Struct, frozen=True):
 
 def sniffed(data: str) -> str | None:
     """Returns the media type that the first bytes of base64 data show, or None."""
-    try:
-        head = binascii.a2b_base64(data[:32])
-    except (binascii.Error, ValueError):
-        return None
+    head = _decoded(data[:SEEN])
+    return None if head is None else _kind(head)
+
+
+def _kind(head: bytes) -> str | None:
     for magic, media_type in _MAGIC:
         if head.startswith(magic):
             return media_type
     if head[:4] == b"RIFF":
         return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
-    if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0:
-        return "audio/mpeg"
+    if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 and head[1] & 0x06 in (0x02, 0x04):
+        return "audio/mpeg"  # a frame of layer III or II; the mark of UTF-16, FF FE, is none
     return None
 
 
@@ -101,31 +109,63 @@ def resolve(
         _unread(block, job, family)
         return None
     data, declared = block.data, canonical_type(block.media_type)
+    if data is None and (getattr(block, "url", None) or "")[:5].lower() == "data:":
+        split = split_address(block.url)
+        data, declared = split["data"], canonical_type(split["media_type"])
     if data is None:
-        if (known := _referred(block, declared, job, url, addresses)) is not None:
+        if (known := _referred(block, declared, job, url, addresses, family)) is not None:
             return known
         data, declared = _fetched(block, job, family)
-    real = sniffed(data)
+    head = _decoded(data)
+    if head is None:
+        data = _standard(data, block, job, family)
+        head = _decoded(data) or b""
+    real = _kind(head)
     if real is not None and real != declared:
         if declared is not None:
             job.note("coerced", f"the {family} is declared as {declared}, but its bytes are {real}", block)
         declared = real
+    if family == "image" and real is None and declared in IMAGES:
+        _no_such(f"the bytes of this image are no {declared}", block, job)
+        return None
     if types is not None and declared not in types:
-        if job.setting("unsupported_media") == "text":
-            job.note(
-                "rewritten",
-                f"{declared or 'this data'} is no {family} that {job.target.api} takes; a note stands for it",
-                block,
-            )
-            return None
         listed = ", ".join(sorted(types))
-        job.refuse(
-            f"{declared or 'unknown data'} is no {family} that {job.target.api} takes: {listed}", block, rule="media"
-        )
+        _no_such(f"{declared or 'unknown data'} is no {family} that {job.target.api} takes ({listed})", block, job)
+        return None
     return Medium(declared, data=data)
 
 
-def _referred(block: Any, declared: str | None, job: Job, url: bool, addresses: tuple[str, ...]) -> Medium | None:
+def _no_such(why: str, block: Any, job: Job) -> None:
+    """Media that cannot be sent: refused, or (setting `unsupported_media`) a note stands for them."""
+    if job.setting("unsupported_media") != "text":
+        job.refuse(f"{why}; give another one, or set unsupported_media='text'", block, rule="media")
+    job.note("rewritten", f"{why}; a note stands for it", block)
+
+
+def _standard(data: str, block: Any, job: Job, family: str) -> str:
+    """Base64 in the standard alphabet, padded and on one line."""
+    tidy = "".join(data.split()).translate(STANDARD)
+    tidy += "=" * (-len(tidy) % 4)
+    if not tidy:
+        job.refuse(f"this {family} is empty; give its bytes", block, rule="media")
+    if _decoded(tidy) is None:
+        job.refuse(f"the data of this {family} is no base64; give bytes, or base64 text", block, rule="media")
+    return tidy
+
+
+def _decoded(data: str) -> bytes | None:
+    """The first bytes of base64; None if it is none."""
+    if not data or len(data) % 4:
+        return None
+    try:
+        return binascii.a2b_base64(data[:SEEN], strict_mode=True)
+    except ValueError:  # binascii.Error is one, and so is the error for what is not ASCII
+        return None
+
+
+def _referred(
+    block: Any, declared: str | None, job: Job, url: bool, addresses: tuple[str, ...], family: str
+) -> Medium | None:
     """A medium the API is told where to find: by an id, or by an address that it takes."""
     file_id, address = getattr(block, "file_id", None), getattr(block, "url", None)  # sound has neither
     if file_id is not None:
@@ -135,7 +175,12 @@ def _referred(block: Any, declared: str | None, job: Job, url: bool, addresses: 
     if address.startswith(addresses):
         return Medium(declared or type_by_ending(address), url=address)
     asked = job.settings.get("fetch") is not None and not address.startswith("http")
-    return Medium(declared, url=address) if url and not asked and job.facts.image_url is not False else None
+    if asked or not url or job.facts.image_url is False:
+        return None
+    if "://" not in address or address.startswith("file:"):
+        why = f"{shortened(address)!r} is no address that a provider can read"
+        job.refuse(f"{why}; give an https address, or the bytes of the {family}", block, rule="media")
+    return Medium(declared, url=address)
 
 
 def _unread(block: Any, job: Job, family: str) -> None:
@@ -150,17 +195,22 @@ def _unread(block: Any, job: Job, family: str) -> None:
 def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
     fetch = job.settings.get("fetch")
     if getattr(block, "url", None) is None:
-        job.refuse(f"this {family} has neither data nor an address", block, rule="media")
+        job.refuse(f"this {family} has neither data nor an address; give one of them", block, rule="media")
     if fetch is None:
         job.refuse(
-            f"{job.target.api} takes no address of a {family}: {block.url}; give its bytes, or fetch=",
+            f"{job.target.api} takes no address of a {family}: {shortened(block.url)}; give its bytes, or fetch=",
             block,
             rule="media",
         )
     try:
-        raw, media_type = fetch(block.url)
+        found = fetch(block.url)
     except LookupError:
-        job.refuse(f"fetch knows nothing of the {family} at {block.url}", block, rule="media")
+        job.refuse(f"fetch knows nothing of the {family} at {shortened(block.url)}", block, rule="media")
+    match found:
+        case (bytes() | bytearray() as raw, str() | None as media_type):
+            pass
+        case _:
+            job.refuse("fetch has to return (bytes, media type or None)", block, rule="media")
     data = base64.b64encode(raw).decode()
     guessed = canonical_type(media_type) or sniffed(data) or type_by_ending(block.url)
     return data, guessed
@@ -171,6 +221,11 @@ def type_by_ending(url: str) -> str | None:
     import mimetypes
 
     return canonical_type(mimetypes.guess_type(url.partition("?")[0].partition("#")[0])[0])
+
+
+def shortened(url: str) -> str:
+    """Returns an address as it may stand in a message."""
+    return url if len(url) <= LONGEST_SHOWN else f"{url[:LONGEST_SHOWN]}…"
 
 
 def file_name(name: str | None, media_type: str | None) -> str:
