@@ -64,7 +64,8 @@ def plan_thinking(
         job: The conversion.
         usual_display: The display of adaptive thinking where the caller says nothing; None leaves it out.
     """
-    asked = Asked(*[job.settings.get(name) for name in SETTINGS], usual_display=usual_display)
+    effort, budget, display = [job.settings.get(name) for name in SETTINGS]
+    asked = Asked(effort, budget, display, usual_display)
     form = job.facts.thinking
     if asked.effort is None and asked.budget is None and (asked.display is None or form != "adaptive"):
         if asked.display is not None:
@@ -74,11 +75,14 @@ def plan_thinking(
 
 
 def _none(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:
+    """Nothing can be said of it: the model does not think, or does so as it likes."""
     del messages, max_tokens
+    thinks, model = job.facts.thinks_by_default, job.target.model or "this model"
+    why = f"{model} thinks, and how much cannot be said here" if thinks else f"{model} does not think here"
     for name, value in zip(SETTINGS, (asked.effort, asked.budget, asked.display), strict=True):
-        if value not in (None, "none"):
-            _dropped(name, f"{job.target.model or 'this model'} does not think here", job)
-    return Thinking()
+        if value is not None and (value != "none" or thinks):
+            _dropped(name, why, job)
+    return Thinking(is_on=thinks)
 
 
 def _budget(asked: Asked, messages: Messages, max_tokens: int | None, job: Job) -> Thinking:

@@ -28,6 +28,7 @@ _BY_API: dict[str, dict[str, Any]] = {
         "cache": "cache_point",
         "cache_ttls": ("5m", "1h"),
         "tool_result_status": True,
+        "audio_in": False,
         "bedrock_top_k_field": "top_k",
         "top_k": True,
     },

@@ -81,12 +81,18 @@ GPT_ROWS: tuple[ModelRow, ...] = (
     ModelRow(
         "gpt-oss",
         ("gpt-oss", "gpt-oss-20b", "gpt-oss-120b", "gpt-oss-safeguard*"),
-        "https://github.com/openai/gpt-oss; https://console.groq.com/docs/reasoning",
+        "https://github.com/openai/gpt-oss; https://console.groq.com/docs/reasoning; "
+        "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html",
         facts={"context_window": 131_072, "vision": False, "thinks_by_default": True, "thinking_off": "never"},
         by_api={
             "codex_responses": {"effort_levels": _THREE, "thinking": "effort", "reasoning_summary": False},
             "chat_completions": {"effort_levels": _THREE, "thinking": "effort", "reasoning_dial": "openai"},
-            "bedrock_converse": {"prefill": False, "native_json_schema": True},
+            "bedrock_converse": {
+                "prefill": False,
+                "native_json_schema": True,
+                "effort_levels": _THREE,
+                "bedrock_reasoning_field": "reasoning_effort",
+            },
         },
         at={"openrouter/chat_completions": {"reasoning_dial": "openrouter"}},
     ),

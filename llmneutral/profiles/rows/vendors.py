@@ -122,7 +122,7 @@ _BEDROCK_ROWS = (
         ("nova-micro",),
         f"{_BEDROCK_FEATURES}; {_BEDROCK}/prompt-caching.html",
         facts=_NO_PREFILL
-        | {"cache": "cache_point", "vision": False, "documents": False, "tool_result_status": True}
+        | {"cache": "cache_point", "vision": False, "audio_in": False, "documents": False, "tool_result_status": True}
         | {"top_k": True, "bedrock_top_k_field": "inferenceConfig.topK"},
         apis=_BEHIND_BEDROCK,
     ),
@@ -141,7 +141,7 @@ _BEDROCK_ROWS = (
         ("nova*",),
         f"{_BEDROCK_FEATURES}; {_BEDROCK}/prompt-caching.html",
         facts=_NO_PREFILL
-        | {"cache": "cache_point", "vision": True, "documents": True, "tool_result_status": True}
+        | {"cache": "cache_point", "vision": True, "audio_in": False, "documents": True, "tool_result_status": True}
         | {"top_k": True, "bedrock_top_k_field": "inferenceConfig.topK", "bedrock_reasoning_field": "reasoningConfig"},
         apis=_BEHIND_BEDROCK,
     ),

@@ -261,7 +261,7 @@ def _model_fields(body: JSONObject, found: JSONObject, extra: JSONObject) -> Non
     settings = _reasoning_settings(more, effort)
     if settings is not None:
         found |= settings
-        for key in ("thinking", "reasoningConfig"):
+        for key in ("thinking", "reasoningConfig", "reasoning_effort"):
             more.pop(key, None)
     if effort is not None and "reasoning_effort" not in found:
         extra["outputConfig"] = {"effort": effort}
@@ -285,6 +285,9 @@ def _reasoning_settings(more: JSONObject, effort: Any) -> JSONObject | None:
         if kind == "adaptive" and (effort or shown):
             return {"reasoning_effort": effort, **shown} if effort else shown
         return {"reasoning_effort": "none"} if kind == "disabled" else None
+    plain = more.get("reasoning_effort")
+    if plain is not None and thinking is None and config is None and _is_neutral("reasoning_effort", plain):
+        return {"reasoning_effort": plain}
     if isinstance(config, Mapping) and thinking is None and set(config) == {"type", "maxReasoningEffort"}:
         return {"reasoning_effort": config["maxReasoningEffort"]} if config["type"] == "enabled" else None
     return None

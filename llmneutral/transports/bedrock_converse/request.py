@@ -42,7 +42,10 @@ ROLES = {"developer": "system"}
 USED_EARLIER = "Used earlier in this conversation."
 CHOICES = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolChoice.html"
 NOVA_THINKING = "https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html"
-NOVA_EFFORTS = ("low", "medium", "high")
+EFFORTS = ("low", "medium", "high")
+PLAIN = "reasoning_effort"
+"""The field that holds nothing but the effort."""
+
 SAMPLING_KEYS = {"temperature": "temperature", "top_p": "topP"}
 
 
@@ -161,7 +164,7 @@ def _drop(why: str, job: Job) -> None:
 
 
 def _by_effort(field: str, job: Job, payload: JSONObject) -> Thinking:
-    """`{type: enabled, maxReasoningEffort}`: Nova 2, whose reasoning is off by default."""
+    """By `{type: enabled, maxReasoningEffort}` (Nova 2, whose reasoning is off by default), or the effort alone."""
     effort = job.settings.get("reasoning_effort")
     for name in ("thinking_budget", "thinking_display"):
         if job.settings.get(name) is not None:
@@ -172,8 +175,8 @@ def _by_effort(field: str, job: Job, payload: JSONObject) -> Thinking:
         if job.facts.thinks_by_default:
             put(payload, f"{MORE}.{field}", {"type": "disabled"})
         return Thinking()
-    level = nearest_effort(effort, job.facts.effort_levels or NOVA_EFFORTS, job)
-    put(payload, f"{MORE}.{field}", {"type": "enabled", "maxReasoningEffort": level})
+    level = nearest_effort(effort, job.facts.effort_levels or EFFORTS, job)
+    put(payload, f"{MORE}.{field}", level if field == PLAIN else {"type": "enabled", "maxReasoningEffort": level})
     return Thinking(effort=level, is_on=True)
 
 
@@ -200,8 +203,9 @@ def _refused(name: str, value: float, job: Job, payload: JSONObject) -> str | No
     if (more.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
         allowed = {"temperature": value == 1, "top_p": value >= 0.95}.get(name, False)
         return None if allowed else "while the model thinks it cannot be set"
-    field = more.get(job.facts.bedrock_reasoning_field) or {}
-    return "at the effort high it cannot be set" if field.get("maxReasoningEffort") == "high" else None
+    asked = more.get(job.facts.bedrock_reasoning_field)
+    high = isinstance(asked, dict) and asked.get("maxReasoningEffort") == "high"
+    return "at the effort high it cannot be set" if high else None
 
 
 def _sampled(name: str, value: float, job: Job, payload: JSONObject) -> None:
