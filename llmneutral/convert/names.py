@@ -115,13 +115,16 @@ class NameRule(msgspec.Struct, frozen=True):
         """
         tools = _unique(job)
         names = ToolNames()
+        calls = job.look(job.messages).calls
+        if not (tools or calls):
+            return tools, names
         # What has parameters is a function, even if it was written in the form of one API.
         keys = [(tool.name, tool.path) for tool in tools if tool.native is None or tool.parameters is not None]
         taken = set(job.facts.reserved_tool_names)
         self._settle(keys, names, taken, job)
         flat = {native_name(*key): names.native(*key) for key in reversed(_in_order(keys))}
         named = names.by_key
-        for content in job.look(job.messages).calls:
+        for content in calls:
             if (key := (content.name, content.path)) in named:
                 continue
             wanted = native_name(*key)

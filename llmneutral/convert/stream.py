@@ -56,6 +56,7 @@ class Reader:
         state: The transport's own notes about this stream.
         facts: The profile of the target that answers, where it is known.
         raw_usage: The provider's usage object, merged per field: the last value that is not null wins.
+        counts: The same in the neutral form.
         raw_finish: The provider's word for why it ended.
         terminated: Whether the stream said that it is over.
         notes: Remarks for the curious.
@@ -82,6 +83,7 @@ class Reader:
         self.model: str | None = None
         self.started = False
         self.raw_usage: JSONObject = {}
+        self.counts = Usage()
         self.raw_finish: str | None = None
         self.reason: FinishReason | None = None
         self.finished = False
@@ -186,7 +188,8 @@ class Reader:
             self.raw_usage = fields
         else:
             _merge(self.raw_usage, fields)
-        self.out.append(Delta("usage", usage=self.usage_of(self.raw_usage)))
+        self.counts = self.usage_of(self.raw_usage)
+        self.out.append(Delta("usage", usage=self.counts))
 
     def finish(self, raw: str | None, *, reason: FinishReason | None = None, details: Any = None) -> None:
         """Why the answer ended, in the provider's word; the last one stands."""
@@ -362,7 +365,7 @@ class StreamNormalizer:
             self._reason(content, complete),
             reader.raw_finish,
             complete,
-            reader.usage_of(reader.raw_usage) if reader.raw_usage else Usage(),
+            reader.counts if reader.raw_usage else Usage(),
             reader.error_info,
             (*citations, *loose),
             None,

@@ -72,6 +72,7 @@ def is_within(host: str, *domains: str) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
+@lru_cache(maxsize=64)
 def is_private(host: str) -> bool:
     """Tells whether a host is this machine, or in a network of one's own."""
     if host in ("localhost", "host.docker.internal") or is_within(host, "localhost", "local", "internal", "lan"):

@@ -473,11 +473,17 @@ def usage(raw: JSONObject) -> Usage:
 
 
 def _inner(raw: JSONObject, *names: str) -> JSONObject:
-    return next((found for name in names if isinstance(found := raw.get(name), dict)), {})
+    for name in names:
+        if isinstance(found := raw.get(name), dict):
+            return found
+    return {}
 
 
 def _count(raw: JSONObject, *names: str) -> int | None:
-    return next((value for name in names if type(value := raw.get(name)) is int), None)
+    for name in names:
+        if type(value := raw.get(name)) is int:
+            return value
+    return None
 
 
 def _either(told: Any, raw: JSONObject, *names: str) -> int | None:
