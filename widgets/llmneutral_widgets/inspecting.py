@@ -170,6 +170,7 @@ def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
             name=conversation.name,
             marks=conversation.marks(),
             tokens=conversation.tokens(),
+            makers=conversation.makers(),
             shown=shown,
         )
     )

@@ -10,7 +10,7 @@ nothing is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from llmneutral_widgets.cells import Key, Run
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
 from llmneutral_widgets.options import OptionError, nearest
 from llmneutral_widgets.providers import Providers
+from llmneutral_widgets.views.answer import maker
 
 DEFAULT = "default"
 _MOST_ROWS = 20_000
@@ -177,19 +178,28 @@ class Conversation:
 
     def tokens(self) -> dict[int, int]:
         """Returns the tokens of each answer whose provider told them, by the number of its message."""
-        found: dict[int, int] = {}
+        told = {number: getattr(turn.exchange.usage, "output_total", None) for number, turn in self._answers()}
+        return {number: count for number, count in told.items() if count is not None}
+
+    def makers(self) -> dict[int, str]:
+        """Returns who gave each answer, by the number of its message."""
+        return {number: _maker(turn.exchange) for number, turn in self._answers() if turn.exchange.provider}
+
+    def _answers(self) -> Iterator[tuple[int, Turn]]:
         number = 0
         for turn in self.turns:
             number += len(turn.messages)
-            count = getattr(turn.exchange.usage, "output_total", None)
-            if count is not None and turn.messages and turn.messages[-1].is_assistant():
-                found[number - 1] = count
-        return found
+            if turn.messages and turn.messages[-1].is_assistant():
+                yield number - 1, turn
 
     def _place(self, key: Key | None) -> int | None:
         if key is None:
             return None
         return next((at for at, turn in enumerate(self.turns) if turn.key == key), None)
+
+
+def _maker(exchange: Exchange) -> str:
+    return maker({"provider": exchange.provider, "model": exchange.model, "answered_by": exchange.answered_by})
 
 
 def _system(messages: Sequence[Any]) -> Any:

@@ -103,8 +103,16 @@ def test_a_link_to_documentation() -> None:
 def test_a_page_has_its_style_once() -> None:
     shown = page("<x>", sections=("answer",))
     assert shown.count("<style>") == 1
-    assert shown.endswith('<div class="llmn">&lt;x&gt;</div>')
+    assert shown.endswith('<div class="llmn answer">&lt;x&gt;</div>')
     assert outside_views(shown) == []
+
+
+@pytest.mark.parametrize("name", ["deltas", "usage"])
+def test_a_section_about_all_tables_of_a_view_means_that_view_only(name: str) -> None:
+    """The style sheets of all outputs of a notebook hold for all of them."""
+    for rule in style_section(name).split("}"):
+        for selector in filter(None, rule.partition("{")[0].split(", ")):
+            assert f".llmn.{name} " in selector
 
 
 @pytest.mark.parametrize("name", ["base", "blocks", "answer", "side", "stack", "deltas", "usage"])

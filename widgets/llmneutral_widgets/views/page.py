@@ -180,7 +180,7 @@ class Room:
 
 
 def page(*body: str, sections: tuple[str, ...] = (), rules: str = "") -> Html:
-    """Returns one output: its style sheet, once, and the body under the class `llmn`.
+    """Returns one output: its style sheet, once, and the body under the class `llmn` and the names of its sections.
 
     Args:
         *body: Markup, or texts to escape.
@@ -188,7 +188,7 @@ def page(*body: str, sections: tuple[str, ...] = (), rules: str = "") -> Html:
         rules: Further rules, made by a view from numbers only.
     """
     sheet = "".join([style_section(name) for name in ("base", *sections)]) + rules
-    return Html(tag("style", Html(sheet)) + tag("div", *body, class_="llmn"))
+    return Html(tag("style", Html(sheet)) + tag("div", *body, class_=" ".join(("llmn", *sections))))
 
 
 @cache

@@ -41,6 +41,8 @@ FIRST, MOST = 3, 60
 _PLACES = 40
 """Blocks of a row that light up; a row of more is too full to follow a light in it."""
 _LINES = 400
+_FEW = 3
+"""Changes that are told without a click."""
 _BLOCK_TEXT = 2_000
 _LIT = "background:color-mix(in srgb,var(--ln-accent) 20%,transparent);box-shadow:inset 3px 0 var(--ln-accent)"
 _LOSS = {"dropped": 0, "refused": 1, "merged": 2}
@@ -266,7 +268,7 @@ def _head(column: Column) -> Html:
         parts.append(tag("div", tag("small", _error_words(column.error))))
     if column.changes:
         items = [tag("li", _told(change, [])) for change in column.changes[:100]]
-        parts.append(fold(_counted(column.changes), tag("ul", *items)))
+        parts.append(fold(_counted(column.changes), tag("ul", *items), is_open=len(items) <= _FEW))
     return tag("th", *parts, scope="col", style=LEFT)
 
 

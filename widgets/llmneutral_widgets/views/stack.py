@@ -23,6 +23,7 @@ def stack_page(
     tools: Sequence[Any] = (),
     tokens: Mapping[int, int] | None = None,
     marks: Mapping[int, str] | None = None,
+    makers: Mapping[int, str] | None = None,
     bad: Sequence[Sequence[int]] = (),
     shown: slice | None = None,
     name: str | None = None,
@@ -34,6 +35,7 @@ def stack_page(
         tools: Definitions of its tools, in OpenAI's format.
         tokens: Message -> tokens of the answer, where they are known.
         marks: Message -> what is to be said of it ("stale", "failed, not sent").
+        makers: Message -> who made it, where that is known; otherwise its blocks may tell.
         bad: Addresses of blocks that a conversion refused.
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
@@ -42,7 +44,9 @@ def stack_page(
     refused = {(ref[0], ref[1]) for ref in bad}
     return fitted(
         lambda most: page(
-            _list(messages, chosen, _List(messages, tokens or {}, marks or {}, refused, most), tools, name),
+            _list(
+                messages, chosen, _List(messages, tokens or {}, marks or {}, makers or {}, refused, most), tools, name
+            ),
             sections=("blocks", "stack"),
         )
     )
@@ -92,12 +96,14 @@ class _List:
         messages: Sequence[Mapping[str, Any]],
         tokens: Mapping[int, int],
         marks: Mapping[int, str],
+        makers: Mapping[int, str],
         refused: set[Ref],
         most: int,
     ) -> None:
         self.messages = messages
         self.tokens = tokens
         self.marks = marks
+        self.makers = makers
         self.refused = refused
         self.room = Room(most)
         self.album = Album()
@@ -107,7 +113,7 @@ class _List:
         """A message: its head, and one fold for each block."""
         message = self.messages[number]
         blocks = blocks_of(message)
-        maker = next((made for block in blocks if (made := origin(block))), None)
+        maker = self.makers.get(number) or next((made for block in blocks if (made := origin(block))), None)
         told = self.tokens.get(number)
         said = [maker, message.get("name"), count(len(blocks), "block"), None if told is None else f"{told:,} tokens"]
         words = " · ".join(["", *[str(part) for part in said if part]])

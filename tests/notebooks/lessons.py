@@ -1,0 +1,144 @@
+"""Runs the lessons as a reader would, on the embedded model, without keys and without a way out to the network.
+
+    python -m tests.notebooks.lessons             runs every lesson and saves it with its outputs
+    python -m tests.notebooks.lessons 00-start    only that one
+
+What differs from run to run (times, ids, speeds) is no reason to change a file: an output that says the same as before
+stays as it was.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from tests.conftest import ROOT
+
+LESSONS = ROOT / "notebooks"
+PATIENCE = 120
+WIDGET = "application/vnd.jupyter.widget-view+json"
+_PRIVATE = re.compile(
+    r"^(OPENAI|ANTHROPIC|AWS|AZURE|GOOGLE|GEMINI)_|_(KEY|TOKEN)$|^LLMNEUTRAL_PROVIDER$|_proxy$", re.IGNORECASE
+)
+"""Variables that would change who answers: a lesson runs as on a fresh machine."""
+_GUARD = """
+import ipaddress, socket
+
+def _refuse_the_outside(original, place):
+    def guard(*args, **options):
+        host = place(*args)
+        if host not in ("", "localhost", None) and not ipaddress.ip_address(host).is_loopback:
+            raise OSError(f"a lesson tried to reach {host}")
+        return original(*args, **options)
+    return guard
+
+def _host(sock, address, *_):
+    return address[0] if sock.family in (socket.AF_INET, socket.AF_INET6) else None
+
+socket.socket.connect = _refuse_the_outside(socket.socket.connect, _host)
+socket.socket.connect_ex = _refuse_the_outside(socket.socket.connect_ex, _host)
+"""
+"""Runs in the kernel before the lesson does."""
+
+_VARYING = (
+    (r"\bx-[0-9a-f]{8}\b", "x-id"),
+    (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z|\+00:00)?", "TIME"),
+    (r"first [\d.]+ s, [\d.]+ s(?:, \d+ tok/s)?", "SPEED"),
+    (r"\(\d+ cached\)", "CACHED"),
+    (r'("(?:first_delta_s|total_s|tokens_per_s)": )[\d.]+', r"\1TIME"),
+    (r'("(?:input_uncached|cache_read)": )\d+', r"\1COUNT"),
+    (r'("(?:id|item_id)": )"[^"]*"', r'\1"ID"'),
+)
+"""What a run changes, and what stands for it while two runs are compared."""
+
+
+def lessons() -> list[Path]:
+    """Returns the lessons in their order."""
+    return sorted(LESSONS.glob("[0-9]*.ipynb"))
+
+
+def read(path: Path) -> Any:
+    """Returns a lesson as plain data."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def executed(notebook: Mapping[str, Any]) -> Any:
+    """Returns a lesson with the outputs of a run in a fresh kernel; the first error ends it."""
+    node: Any = nbformat.reads(json.dumps(notebook), as_version=4)  # type: ignore[no-untyped-call]
+    with tempfile.TemporaryDirectory() as folder:
+        startup = Path(folder) / "ipython" / "profile_default" / "startup"
+        startup.mkdir(parents=True)
+        (startup / "00-guard.py").write_text(_GUARD, encoding="utf-8")
+        kept = {name: value for name, value in os.environ.items() if not _PRIVATE.search(name)}
+        environment = {**kept, "IPYTHONDIR": str(Path(folder) / "ipython")}
+        client = NotebookClient(node, timeout=PATIENCE, kernel_name="python3", store_widget_state=False)
+        client.coalesce_streams = True
+        client.execute(env=environment, cwd=folder)
+    return tidied(json.loads(nbformat.writes(node)))  # type: ignore[no-untyped-call]
+
+
+def tidied(notebook: Any) -> Any:
+    """Returns a lesson without what belongs to one run: widgets that are gone, times of execution, the machine."""
+    found = copy.deepcopy(notebook)
+    found["metadata"] = {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in found["cells"]:
+        cell["metadata"].pop("execution", None)
+        for output in cell.get("outputs", ()):
+            if "data" in output:
+                output["data"].pop(WIDGET, None)
+    return found
+
+
+def settled(value: Any) -> str:
+    """Returns an output, or several, as text in which nothing varies from run to run."""
+    written = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if "tok/s</th>" in written:  # the table of usage: nothing but times, speeds, and counts that caches change
+        written = re.sub(r" +|\d[\d.,:]*", " ", written)
+    for pattern, replacement in _VARYING:
+        written = re.sub(pattern, replacement, written)
+    return written
+
+
+def merged(old: Any, new: Any) -> Any:
+    """Returns the new run with the old outputs where they say the same."""
+    before = {cell["id"]: cell for cell in old["cells"]}
+    found = copy.deepcopy(new)
+    for cell in found["cells"]:
+        was = before.get(cell["id"])
+        if was is not None and settled(was.get("outputs")) == settled(cell.get("outputs")):
+            cell.update({key: was[key] for key in ("outputs", "execution_count") if key in was})
+    return found
+
+
+def write(path: Path, notebook: Any) -> None:
+    """Writes a lesson as Jupyter does."""
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def regenerate(names: Iterable[str] = ()) -> None:
+    """Runs lessons and saves them with their outputs."""
+    wanted = set(names)
+    for path in lessons():
+        if wanted and path.stem not in wanted:
+            continue
+        old = read(path)
+        new = merged(old, executed(old))
+        write(path, new)
+        sys.stdout.write(f"{path.name}: {'as it was' if new == old else 'changed'}\n")
+
+
+if __name__ == "__main__":
+    regenerate(sys.argv[1:])
