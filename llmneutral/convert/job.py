@@ -146,12 +146,19 @@ class Job:
         if not self.setting("strict_conversion"):
             return
         for change in self.note.changes:
-            if change.kind in CONTENT_LOSS and (change.refs or change.kind == "added"):
-                self.note.step = change.step
+            if _of_content(change):
                 raise ConversionError(
                     f"strict_conversion: {change.step} would have {change.kind} something: {change.why}",
                     refs=change.refs, rule=change.step, api=self.target.api, changes=self.note.changes,
                 )  # fmt: skip
+
+
+def _of_content(change: Change) -> bool:
+    """Whether content was lost, changed or invented: blocks have addresses, settings and tools stand with their names."""
+    if change.kind not in CONTENT_LOSS:
+        return False
+    name = change.why.partition(":")[0]
+    return bool(change.refs) or (change.kind == "added" and name not in SETTINGS and not name.startswith("the tool "))
 
 
 def _rendered(content: Any, job: Job) -> Any:

@@ -50,8 +50,8 @@ Text, Thinking, Image = TextMessageContent, ThinkingMessageContent, ImageMessage
 CALL, RESULT = ActionCallMessageContent("a", "look"), ActionResultMessageContent("a", "ok")
 SHARED = (
     drop_blank_text, fill_empty, hoist_system, keep_screenshots, last_turn, lead_with_user, lift_system,
-    merge_same_role, merge_system, move_media("move_media", (Image,), (Image,)), replay_reasoning(lambda block, message, job: None),
-    drop_generic_of_others("anthropic_messages"),
+    merge_same_role, merge_system, move_media("move_media", (Image,), (Image,)),
+    replay_reasoning(lambda block, message, job: None), drop_generic_of_others("anthropic_messages"),
 )  # fmt: skip
 
 
