@@ -153,6 +153,40 @@ class LocalServerDriversConfig(DriversConfig):
     row = Row("server", SERVER_DRIVER, CHAT, base_url="http://localhost:8000/v1")
 
 
+class ReplayDriversConfig(DriversConfig):
+    """Answers out of a file of recordings: `ReplayDriversConfig("answers.jsonl")`; by name it is `replay:FILE`."""
+
+    row = Row("replay", "replay:ReplayPromptDriver", CHAT, sdk="llmneutral")
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
+        super().__init__(**{**options, "path": path})
+
+    @property
+    def api_mode(self) -> str:
+        """The API that was recorded."""
+        return self.row.api_mode if self.problem() else self.prompt_driver.api_mode
+
+    @property
+    def model(self) -> str | None:
+        """The model that was recorded."""
+        return None if self.problem() else self.prompt_driver.model
+
+    def problem(self) -> str | None:
+        """Tells whether there are recordings."""
+        try:
+            _ = self.prompt_driver
+        except ConfigurationError as error:
+            return str(error)
+        return None
+
+    def _make_prompt_driver(self) -> BasePromptDriver:
+        options = dict(self._given)
+        if (path := options.pop("path", None)) is None:
+            raise ConfigurationError("no file of recordings: replay:FILE, or ReplayDriversConfig(FILE)")
+        made: BasePromptDriver = driver_class(self.row.driver)(path, **options)
+        return made
+
+
 class DummyDriversConfig(DriversConfig):
     """No drivers: every use is an error that says how to configure some. For tests, and to switch everything off."""
 
@@ -176,6 +210,7 @@ CONFIGS: dict[str, Callable[..., DriversConfig]] = {
     "ollama": OllamaDriversConfig,
     "server": LocalServerDriversConfig,
     **{name: partial(LocalDriversConfig, api_mode=mode) for mode, name in LOCAL_NAMES.items()},
+    "replay": ReplayDriversConfig,
     "dummy": DummyDriversConfig,
 }
 """Every config by its short name."""
@@ -185,12 +220,14 @@ def drivers_config(name: str, **options: Any) -> DriversConfig:
     """Returns the config of a short name, as used by `-p`, `%provider` and LLMNEUTRAL_PROVIDER.
 
     Args:
-        name: `anthropic`, or with a model `anthropic/claude-opus-5-5`.
+        name: `anthropic`, or with a model `anthropic/claude-opus-5-5`; `replay:FILE` plays recordings.
         **options: Arguments of the config.
 
     Raises:
         ConfigurationError: If no config has this name, with the known ones.
     """
+    if name.strip().startswith("replay:"):
+        return ReplayDriversConfig(name.strip().removeprefix("replay:"), **options)
     short, _, model = name.strip().partition("/")
     short = short.strip().lower().replace("_", "-")
     make = CONFIGS.get(short)

@@ -19,6 +19,7 @@ class AnthropicPromptDriver(HttpPromptDriver):
     sdk = "anthropic"
     client_name = "Anthropic"
     async_client_name = "AsyncAnthropic"
+    address_variable = "ANTHROPIC_BASE_URL"
     key_variable: str | None = "ANTHROPIC_API_KEY"
 
     def __init__(self, model: str | None = None, **options: Any) -> None:

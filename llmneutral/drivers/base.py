@@ -263,7 +263,7 @@ class BasePromptDriver:
 
     def normalizer(self, conversion: Conversion) -> StreamNormalizer:
         """Returns a normaliser for one answer of a request."""
-        return get_transport(self.api_mode).stream(names=conversion.names, host=conversion.target.host)
+        return get_transport(self.api_mode).stream(names=conversion.names, **pipeline.asked_of(conversion))
 
     def profile(self, overrides: Mapping[str, Any]) -> Profile:
         """Returns the facts that count for a call."""

@@ -52,6 +52,7 @@ class LocalPromptDriver(HttpPromptDriver):
         **options: As for `BasePromptDriver`.
     """
 
+    address_variable = ""
     needs_key = False
 
     def __init__(

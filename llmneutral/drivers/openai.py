@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmneutral.drivers.sdk_http import HttpPromptDriver
+from llmneutral.drivers.importing import sdk
+from llmneutral.drivers.sdk_http import Headers, HttpPromptDriver
 from llmneutral.errors import ConfigurationError
+from llmneutral.profiles.hosts import read_address
+
+OFFICIAL = "api.openai.com"
+OWN_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
 class OpenAiHttpDriver(HttpPromptDriver):
@@ -17,7 +22,14 @@ class OpenAiHttpDriver(HttpPromptDriver):
     sdk = "openai"
     client_name = "OpenAI"
     async_client_name = "AsyncOpenAI"
+    address_variable = "OPENAI_BASE_URL"
     key_variable: str | None = "OPENAI_API_KEY"
+
+    def client_headers(self) -> Headers:
+        """The organisation and project that the environment may name are OpenAI's business alone."""
+        if read_address(self.client_base_url()).host in ("", OFFICIAL):
+            return super().client_headers()
+        return {**dict.fromkeys(OWN_HEADERS, sdk(self.sdk).Omit()), **super().client_headers()}
 
 
 class OpenAiResponsesPromptDriver(OpenAiHttpDriver):

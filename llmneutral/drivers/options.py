@@ -75,10 +75,19 @@ def _seconds(name: str, value: Any) -> float:
     return float(value)
 
 
+def above_zero(name: str, value: Any) -> float:
+    """Returns a number of seconds above 0.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    if not _is_number(value) or value <= 0:
+        _refuse(name, value, "seconds above 0")
+    return float(value)
+
+
 def _timeout(name: str, value: Any) -> float | None:
-    if value is not None and (not _is_number(value) or value <= 0):
-        _refuse(name, value, "seconds above 0, or None")
-    return value if value is None else float(value)
+    return None if value is None else above_zero(name, value)
 
 
 def _on_error(name: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ Sources: github.com/openai/openai-python, github.com/anthropics/anthropic-sdk-py
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 import weakref
@@ -23,7 +24,9 @@ from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.http_answers import AsyncChunks, AsyncSdkChunks, Chunks, SdkChunks, read_body
 from llmneutral.drivers.importing import sdk
 from llmneutral.drivers.keys import address_of
+from llmneutral.drivers.options import above_zero
 from llmneutral.errors import LLMNeutralError, exception_type, provider_error, read_error_body
+from llmneutral.profiles import profile
 
 CONNECT, READ, IDLE = 10.0, 600.0, 120.0
 """Seconds: to connect, to wait for an answer, and between the pieces of a stream where nothing is being thought."""
@@ -45,12 +48,13 @@ class HttpPromptDriver(BasePromptDriver):
     sdk: str
     client_name: str
     async_client_name: str
+    address_variable: str
 
     def __init__(
         self, *args: Any, headers: Mapping[str, str] | None = None, idle_timeout: float = IDLE, **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.idle_timeout = idle_timeout
+        self.idle_timeout = above_zero("idle_timeout", idle_timeout)
         self._headers = dict(headers or {})
         self._lock = threading.Lock()
         self._clients: dict[Any, Any] = {}
@@ -63,8 +67,10 @@ class HttpPromptDriver(BasePromptDriver):
         return self.api_key.read() or "none", self.client_base_url()
 
     def client_base_url(self) -> str | None:
-        """Returns the address as the SDK wants it."""
-        return self.base_url or address_of(self.provider, self.api_mode)
+        """Returns the address as the SDK wants it; the SDK's own variable counts where its vendor is asked."""
+        return (
+            self.base_url or address_of(self.provider, self.api_mode) or os.environ.get(self.address_variable) or None
+        )
 
     def client_headers(self) -> Headers:
         """Returns headers of every request."""
@@ -81,8 +87,8 @@ class HttpPromptDriver(BasePromptDriver):
         return headers
 
     def auth_header(self) -> str:
-        """Returns how the key is sent (see the fact of this name)."""
-        return self.profile({}).auth_header
+        """Returns how the key is sent (see the fact of this name) to the address that is really asked."""
+        return profile(self.api_mode, self.provider, self.client_base_url(), self.model, self.facts).auth_header
 
     def http_client(self, module: Any, asynchronous: bool) -> Any:
         """Returns the HTTP client to use, or None for the SDK's own."""

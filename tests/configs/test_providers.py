@@ -68,6 +68,12 @@ def test_every_name_makes_a_config_that_knows_its_status() -> None:
         assert status.sdk
 
 
+def test_a_model_may_be_given_either_way() -> None:
+    assert drivers_config("anthropic", model="a") == drivers_config("anthropic/a")
+    assert drivers_config("anthropic/a", model="b").model == "a"
+    assert drivers_config("azure", model="d").model == "d"
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match=r"unknown provider 'anthropc'; known: openai, .*local-messages"):
         drivers_config("anthropc")

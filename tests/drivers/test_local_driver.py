@@ -27,6 +27,7 @@ from llmneutral import (
 )
 from llmneutral.drivers.local_server import LocalSettings, shared_server, stop_shared
 from tests.drivers.endpoints import APIS, WAYS, Asking
+from tests.loopback import Loopback, talk
 
 apis = pytest.mark.parametrize("api", APIS)
 ways = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
@@ -258,6 +259,31 @@ def test_a_schema_goes_as_a_grammar_whole(api: str, unstarted: None) -> None:
     assert "response_format" not in body
     assert "format" not in body.get("text", {})
     assert [change.kind for change in made.changes] == ["coerced"]
+
+
+@apis
+@ways
+def test_it_goes_straight_to_its_server_and_keeps_no_connection(
+    api: str, ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Server:
+        api_key = "local-key"
+
+        def __init__(self, url: str) -> None:
+            self.base_url, self.openai_base_url = url, f"{url}/v1"
+
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-vendor")
+    with Loopback(talk("hello")) as server:
+        monkeypatch.setattr(LocalPromptDriver, "server", lambda self: Server(server.url))
+        with LocalPromptDriver(api_mode=api) as driver:
+            assert ask(driver, "hi").text == "hello"
+            assert ask(driver, "hi").text == "hello"
+        assert server.closes()
+    assert len(server.connections) == 2
+    assert {request.headers["connection"] for request in server.requests} == {"close"}
+    assert {request.headers["authorization"] for request in server.requests} == {"Bearer local-key"}
 
 
 def test_a_protocol_it_does_not_speak() -> None:

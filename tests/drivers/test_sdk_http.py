@@ -370,3 +370,33 @@ def test_the_key_is_read_at_the_moment_of_the_call(monkeypatch: pytest.MonkeyPat
         "Bearer first-key",
         "Bearer second-key",
     ]
+
+
+def test_the_address_of_the_environment_is_for_its_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Loopback(talk(*TEXT)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        for api in APIS:
+            with make_driver(api, model="m", api_key=KEY) as driver:
+                assert driver.run("hi").text == TEXT[0][1]
+        other = make_driver("chat_completions", model="m", provider="deepseek", api_key="k")
+        assert str(other.client().base_url) == "https://api.deepseek.com"  # type: ignore[attr-defined]
+        other.close()
+    assert server.requests[2].headers["x-api-key"] == KEY
+
+
+def test_an_organisation_of_the_environment_is_told_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-user")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-the-user")
+    with Loopback(talk(*TEXT)) as server, driver_for("codex_responses", server) as driver:
+        driver.run("hi")
+        home: Any = make_driver("codex_responses", model="m", api_key="k")
+        assert home.client().default_headers["OpenAI-Organization"] == "org-of-the-user"
+        home.close()
+    assert "of-the-user" not in str(server.requests[0].headers)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "120", None])
+def test_a_wrong_limit_of_silence_is_named(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="idle_timeout"):
+        OpenAiChatPromptDriver("m", idle_timeout=wrong)
