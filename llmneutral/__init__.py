@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from llmneutral.configs import OpenAiChatDriversConfig as OpenAiChatDriversConfig
     from llmneutral.configs import OpenAiDriversConfig as OpenAiDriversConfig
     from llmneutral.configs import OpenRouterDriversConfig as OpenRouterDriversConfig
+    from llmneutral.configs import ReplayDriversConfig as ReplayDriversConfig
     from llmneutral.configs import Status as Status
     from llmneutral.configs import XAiDriversConfig as XAiDriversConfig
     from llmneutral.configs import drivers_config as drivers_config
@@ -48,11 +49,18 @@ if TYPE_CHECKING:
     from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
     from llmneutral.drivers.base import BasePromptDriver as BasePromptDriver
     from llmneutral.drivers.counting import TokenCount as TokenCount
+    from llmneutral.drivers.dummy import DummyPromptDriver as DummyPromptDriver
+    from llmneutral.drivers.fallback import FallbackDriver as FallbackDriver
     from llmneutral.drivers.local import LocalPromptDriver as LocalPromptDriver
     from llmneutral.drivers.making import make_driver as make_driver
     from llmneutral.drivers.openai import AzureOpenAiPromptDriver as AzureOpenAiPromptDriver
     from llmneutral.drivers.openai import OpenAiChatPromptDriver as OpenAiChatPromptDriver
     from llmneutral.drivers.openai import OpenAiResponsesPromptDriver as OpenAiResponsesPromptDriver
+    from llmneutral.drivers.openai import OwnServerPromptDriver as OwnServerPromptDriver
+    from llmneutral.drivers.recordings import Recording as Recording
+    from llmneutral.drivers.recordings import load_recordings as load_recordings
+    from llmneutral.drivers.recordings import save_recording as save_recording
+    from llmneutral.drivers.replay import ReplayPromptDriver as ReplayPromptDriver
     from llmneutral.drivers.streams import AsyncPromptStream as AsyncPromptStream
     from llmneutral.drivers.streams import PromptStream as PromptStream
     from llmneutral.errors import AuthenticationError as AuthenticationError
@@ -202,11 +210,13 @@ __all__ = [
     "DoneDeltaMessageContent",
     "DriversConfig",
     "DummyDriversConfig",
+    "DummyPromptDriver",
     "ErrorArtifact",
     "ErrorInfo",
     "ErrorOccurredEvent",
     "EventBus",
     "FailedAttempt",
+    "FallbackDriver",
     "FinishPromptEvent",
     "FirstDeltaEvent",
     "GenericArtifact",
@@ -244,6 +254,7 @@ __all__ = [
     "OpenRouterDriversConfig",
     "Origin",
     "OverloadedError",
+    "OwnServerPromptDriver",
     "PermissionDeniedError",
     "Problem",
     "Profile",
@@ -253,9 +264,12 @@ __all__ = [
     "ProviderError",
     "ProviderTimeoutError",
     "RateLimitError",
+    "Recording",
     "Ref",
     "RefusalDeltaMessageContent",
     "RefusalMessageContent",
+    "ReplayDriversConfig",
+    "ReplayPromptDriver",
     "RequestTooLargeError",
     "ResponseMetadata",
     "RetryScheduledEvent",
@@ -290,6 +304,7 @@ __all__ = [
     "drivers_config",
     "get_transport",
     "key_variables",
+    "load_recordings",
     "make_driver",
     "normalize",
     "normalize_stream",
@@ -298,6 +313,7 @@ __all__ = [
     "register_profile",
     "register_transport",
     "resolve_api_mode",
+    "save_recording",
     "scrub",
     "validate",
     "validator",
@@ -308,8 +324,8 @@ _PLACES = {
         "AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS DashScopeDriversConfig DeepSeekDriversConfig "
         "Defaults DriversConfig DummyDriversConfig GroqDriversConfig KimiCodingDriversConfig "
         "LocalDriversConfig LocalServerDriversConfig MiniMaxDriversConfig MoonshotDriversConfig "
-        "OllamaDriversConfig OpenAiChatDriversConfig OpenAiDriversConfig OpenRouterDriversConfig Status "
-        "XAiDriversConfig drivers_config key_variables"
+        "OllamaDriversConfig OpenAiChatDriversConfig OpenAiDriversConfig OpenRouterDriversConfig "
+        "ReplayDriversConfig Status XAiDriversConfig drivers_config key_variables"
     ),
     "llmneutral.convert.job": "Target",
     "llmneutral.convert.report": "Change Ref",
@@ -318,9 +334,15 @@ _PLACES = {
     "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
     "llmneutral.drivers.base": "BasePromptDriver",
     "llmneutral.drivers.counting": "TokenCount",
+    "llmneutral.drivers.dummy": "DummyPromptDriver",
+    "llmneutral.drivers.fallback": "FallbackDriver",
     "llmneutral.drivers.local": "LocalPromptDriver",
     "llmneutral.drivers.making": "make_driver",
-    "llmneutral.drivers.openai": "AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver",
+    "llmneutral.drivers.openai": (
+        "AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver OwnServerPromptDriver"
+    ),
+    "llmneutral.drivers.recordings": "Recording load_recordings save_recording",
+    "llmneutral.drivers.replay": "ReplayPromptDriver",
     "llmneutral.drivers.streams": "AsyncPromptStream PromptStream",
     "llmneutral.errors": (
         "AuthenticationError BillingError ConfigurationError ConflictError ContentFilterError "
