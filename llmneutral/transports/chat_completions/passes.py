@@ -302,10 +302,20 @@ def _nudge(messages: Messages, job: Job) -> Messages:
 
 def _own_tools(messages: Messages, job: Job) -> Messages:
     """OpenAI takes functions and custom tools; a provider's own tool of another API is none of them."""
-    if not any([tool.native is not None for tool in job.tools]) or not is_official(job):
+    if not any([tool.native is not None for tool in job.tools]):
         return messages
-    job.tools = tuple([tool for tool in job.tools if _is_own(tool, job)])
+    job.tools = tuple([_as_function(tool, job) for tool in job.tools])
+    if is_official(job):
+        job.tools = tuple([tool for tool in job.tools if _is_own(tool, job)])
     return messages
+
+
+def _as_function(tool: ToolDefinition, job: Job) -> ToolDefinition:
+    """A function that was written in another API's form: it has parameters, as no provider's own tool has."""
+    if tool.native is None or tool.parameters is None:
+        return tool
+    job.note("coerced", f"the tool {tool.name!r} goes as a function, without what only its own API knows of it")
+    return msgspec.structs.replace(tool, native=None)
 
 
 def _is_own(tool: ToolDefinition, job: Job) -> bool:
