@@ -150,29 +150,3 @@ async def test_a_cancelled_async_stream_is_interrupted(kernel: InteractiveShell)
 def test_a_terminal_prints_a_stream(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     display.show(Stream())
     assert capsys.readouterr().out.startswith("Hello.\n")
-
-
-def test_types_show_themselves_only_while_registered(shell: InteractiveShell) -> None:
-    shell.push({"stack": stack(), "answer": response()})
-    format_of = shell.display_formatter.format
-    assert "text/html" not in format_of(stack())[0]
-    display.register(shell)
-    display.register(shell)
-    assert "7 messages" in format_of(stack())[0]["text/html"]
-    assert "sunny" in format_of(response())[0]["text/html"]
-    assert "RateLimitError" in format_of(llmneutral.RateLimitError("x"))[0]["text/html"]
-    display.unregister(shell)
-    assert "text/html" not in format_of(stack())[0]
-    display.unregister(shell)
-
-
-def test_an_exchange_is_not_shown_twice_by_the_cell_that_made_it(shell: InteractiveShell) -> None:
-    display.register(shell)
-    shell.push({"Exchange": Exchange, "shell": shell})
-    made = "x = Exchange(id='x-1', status='complete', execution_count=shell.execution_count); x"
-    assert outputs(shell, made) == []
-    (shown,) = outputs(shell, "x")
-    assert shown.data[MIME]["id"] == "x-1"
-    assert isinstance(shell.user_ns["Out"], dict)
-    assert shell.user_ns["_"].id == "x-1"
-    display.unregister(shell)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record
 from llmneutral_widgets.scrub import plain
@@ -104,6 +106,7 @@ def conversions_bundle(
     conversions: Mapping[str, Any],
     source: Any = None,
     verdicts: Mapping[str, tuple[str | None, Sequence[Any]]] | None = None,
+    sent: str | None = None,
 ) -> Bundle:
     """Returns payloads side by side.
 
@@ -111,8 +114,10 @@ def conversions_bundle(
         conversions: API mode -> `Conversion` (with a trace, to be aligned), or the error that came instead.
         source: The stack they were made of; without it only the payloads are shown.
         verdicts: API mode -> what it was held against, and the problems that were found.
+        sent: The API mode of the payload that was really sent.
     """
     columns = [column_of(api, found, *(verdicts or {}).get(api, (None, ()))) for api, found in conversions.items()]
+    columns = [msgspec.structs.replace(column, is_sent=column.api == sent) for column in columns]
     text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
     if source is None:
         return _page(payload_page(columns), text)

@@ -114,9 +114,15 @@ def _against(api: str) -> str:
         return "its types"
 
 
-def compared(found: Mapping[str, Any], stack: Any) -> Bundle:
-    """Returns conversions side by side, with the conversation they were made of."""
-    return conversions_bundle(found, stack, verdicts(found))
+def compared(found: Mapping[str, Any], stack: Any, sent: str | None = None) -> Bundle:
+    """Returns conversions side by side, with the conversation they were made of.
+
+    Args:
+        found: API mode -> `Conversion`, or the error that came instead.
+        stack: The conversation; None shows the payloads alone.
+        sent: The API mode of the one that was really sent.
+    """
+    return conversions_bundle(found, stack, verdicts(found), sent)
 
 
 def changes_bundle(found: Mapping[str, Any]) -> Bundle:

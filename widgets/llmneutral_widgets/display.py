@@ -1,4 +1,4 @@
-"""The only place that publishes: `show`, the handle of an output, and how our types show themselves after `%load_ext`.
+"""The only place that publishes: `show`, and the handle of an output.
 
 What must live here: everything that asks IPython to show something. What is shown is made elsewhere (`bundles`);
 IPython is imported when something is shown, and not before.
@@ -11,10 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle, bundle_of
-from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, status_of
+from llmneutral_widgets.exchange import Exchange, new_id, status_of
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
-
-_LIBRARY_TYPES = ("PromptStack", "Message", "Conversion", "NormalizedResponse", "DriversConfig", "LLMNeutralError")
 
 
 class Output:
@@ -144,44 +142,3 @@ def _exchange(stream: Any, error: BaseException | None = None) -> Exchange:
         error=error if isinstance(error, Exception) else None,
         execution_count=getattr(shell(), "execution_count", None),
     )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# How our types show themselves
-
-
-def register(ip: Any) -> None:
-    """Teaches a shell to show our types. Doing it again changes nothing."""
-    formatter = ip.display_formatter
-    formatter.ipython_display_formatter.for_type(Exchange, _show_elsewhere(ip))
-    for kind in _bundled_types():
-        formatter.mimebundle_formatter.for_type(kind, _bundle)
-
-
-def unregister(ip: Any) -> None:
-    """Takes back what `register` taught."""
-    formatter = ip.display_formatter
-    formatter.ipython_display_formatter.pop(Exchange, None)
-    for kind in _bundled_types():
-        formatter.mimebundle_formatter.pop(kind, None)
-
-
-def _bundled_types() -> list[type]:
-    import llmneutral
-
-    return [Exchanges, *[getattr(llmneutral, name) for name in _LIBRARY_TYPES if hasattr(llmneutral, name)]]
-
-
-def _bundle(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    data, metadata = bundle_of(value)
-    return data, dict(metadata)
-
-
-def _show_elsewhere(ip: Any) -> Callable[[Exchange], None]:
-    """An exchange is shown by the cell that makes it, while it is made; only other cells show it as their value."""
-
-    def show_exchange(exchange: Exchange) -> None:
-        if exchange.execution_count is None or exchange.execution_count != ip.execution_count:
-            publish(bundle_of(exchange))
-
-    return show_exchange

@@ -269,12 +269,11 @@ def payload(here: Here, line: str) -> None:
     if found is None:
         return
     source, conversions = _last_request(here) if not found.words else _for_apis(here, found.words)
-    if found.values.get("json"):
-        bundle = comparing.compared(conversions, None)
-    elif found.values.get("changes"):
+    sent = None if found.words else next(iter(conversions))
+    if found.values.get("changes"):
         bundle = comparing.changes_bundle(conversions)
     else:
-        bundle = comparing.compared(conversions, source)
+        bundle = comparing.compared(conversions, None if found.values.get("json") else source, sent)
     display.publish(bundle)
     if out := found.values.get("out"):
         here.ip.user_ns[out] = conversions

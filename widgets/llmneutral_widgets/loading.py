@@ -16,7 +16,7 @@ from llmneutral_widgets.magics import magics_class, question_class
 
 BUNDLED = {
     "Conversion": "llmneutral.convert.transport",
-    "DriversConfig": "llmneutral.configs",
+    "DriversConfig": "llmneutral.configs.base",
     "LLMNeutralError": "llmneutral.errors",
     "Message": "llmneutral.ir.messages",
     "NormalizedResponse": "llmneutral.ir.responses",

@@ -63,6 +63,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         checked: What the payload was held against ("openai 3.57 types"); None if it was not.
         problems: What that found, each with path and message.
         error: Why there is no payload: rule, message, refs.
+        is_sent: Whether this is what was really sent.
     """
 
     api: str
@@ -73,6 +74,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     checked: str | None = None
     problems: Sequence[Mapping[str, Any]] = ()
     error: Mapping[str, Any] | None = None
+    is_sent: bool = False
 
 
 def comparison(
@@ -260,7 +262,7 @@ class _Comparison:
 
 def _head(column: Column) -> Html:
     """API mode, endpoint, whether the payload is valid, and what was changed, counted by kind."""
-    parts = [tag("div", tag("b", column.api))]
+    parts = [tag("div", tag("b", column.api), *([" ", badge("sent", "note")] if column.is_sent else []))]
     if column.endpoint:
         parts.append(tag("div", tag("small", " ".join(map(str, column.endpoint)))))
     parts.append(tag("div", _verdict(column)))
