@@ -30,8 +30,12 @@ SYSTEM_ROLES = frozenset(("system", "developer"))
 MEDIA = frozenset((ImageMessageContent, AudioMessageContent, DocumentMessageContent))
 INPUT = attrgetter("input")
 SIMPLE = frozenset((str, int, float, bool, type(None)))
-WORDS_OF_MEDIA = ("name", "title", "context", "text", "transcript", "url", "native")
-"""Fields of media that may hold words; their data is base64, and long."""
+WORDS_OF_MEDIA = {
+    ImageMessageContent: attrgetter("url", "native"),
+    AudioMessageContent: attrgetter("transcript", "native"),
+    DocumentMessageContent: attrgetter("name", "title", "context", "text", "url", "parts", "native"),
+}
+"""What may hold words in media; their data is base64, and long."""
 
 
 class Look:
@@ -157,9 +161,8 @@ class Look:
 
 
 def _words(block: Any) -> Any:
-    if type(block) not in MEDIA:
-        return block
-    return [value for field in WORDS_OF_MEDIA if (value := getattr(block, field, None)) is not None]
+    words = WORDS_OF_MEDIA.get(type(block))
+    return block if words is None else [value for value in words(block) if value is not None]
 
 
 def json_of(value: Any) -> bytes | None:
