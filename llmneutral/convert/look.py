@@ -30,7 +30,7 @@ SYSTEM_ROLES = frozenset(("system", "developer"))
 MEDIA = frozenset((ImageMessageContent, AudioMessageContent, DocumentMessageContent))
 INPUT = attrgetter("input")
 SIMPLE = frozenset((str, int, float, bool, type(None)))
-WORDS_OF_MEDIA = {
+WORDS_OF_MEDIA: dict[type, attrgetter[Any]] = {
     ImageMessageContent: attrgetter("url", "native"),
     AudioMessageContent: attrgetter("transcript", "native"),
     DocumentMessageContent: attrgetter("name", "title", "context", "text", "url", "parts", "native"),
