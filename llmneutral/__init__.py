@@ -388,7 +388,7 @@ logging.getLogger("llmneutral").addHandler(logging.NullHandler())
 
 # Importing the folder `convert` binds its name here, once; from then on the name is the function's.
 import_module("llmneutral.convert")
-del globals()["convert"]
+globals().pop("convert", None)  # on a reload it is not bound again
 
 
 def __getattr__(name: str) -> Any:
