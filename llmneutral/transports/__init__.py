@@ -18,6 +18,7 @@ BUILT_IN = {
     "codex_responses": "RESPONSES",
     "anthropic_messages": "MESSAGES",
     "bedrock_converse": "CONVERSE",
+    "gemini_native": "GEMINI",
     "mistral_chat": "MISTRAL",
 }
 

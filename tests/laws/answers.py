@@ -209,6 +209,46 @@ def mistral_stream(answer: Answer, size: int) -> list[Chunk]:
     return [*found, chunk(end, "tool_calls" if calls else "stop", usage=USAGE), "[DONE]"]
 
 
+GEMINI_USAGE = {"promptTokenCount": 5, "candidatesTokenCount": 7, "totalTokenCount": 12}
+
+
+def _gemini_parts(answer: Answer) -> list[dict[str, Any]]:
+    """A thought has no seal of its own: the first call carries it, or an empty text at the end."""
+    parts: list[dict[str, Any]] = []
+    seal = next((block[2] for block in answer if block[0] == "thinking"), None)
+    for block in answer:
+        if block[0] == "text":
+            parts.append({"text": block[1]})
+        elif block[0] == "thinking":
+            parts.append({"text": block[1], "thought": True})
+        else:
+            call = {"functionCall": {"id": block[1], "name": block[2], "args": json.loads(block[3])}}
+            parts.append(call if seal is None else {**call, "thoughtSignature": seal})
+            seal = None
+    return parts if seal is None else [*parts, {"text": "", "thoughtSignature": seal}]
+
+
+def gemini_whole(answer: Answer) -> dict[str, Any]:
+    candidate = {"index": 0, "content": {"role": "model", "parts": _gemini_parts(answer)}, "finishReason": "STOP"}
+    return {"candidates": [candidate], "usageMetadata": GEMINI_USAGE, "modelVersion": "m", "responseId": "g1"}
+
+
+def gemini_stream(answer: Answer, size: int) -> list[Chunk]:
+    """Each chunk is a response with some of the parts; what it counts is all so far."""
+
+    def chunk(part: dict[str, Any]) -> dict[str, Any]:
+        usage = {"promptTokenCount": 5, "totalTokenCount": 5}
+        candidate = {"content": {"role": "model", "parts": [part]}}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m", "responseId": "g1"}
+
+    found: list[Chunk] = []
+    for part in _gemini_parts(answer):
+        cut = pieces(part["text"], size) if "text" in part and "thoughtSignature" not in part else [None]
+        found += [chunk(part if piece is None else {**part, "text": piece}) for piece in cut]
+    last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}
+    return [*found, {"candidates": [last], "usageMetadata": GEMINI_USAGE, "modelVersion": "m", "responseId": "g1"}]
+
+
 def bedrock_whole(answer: Answer) -> dict[str, Any]:
     content: list[dict[str, Any]] = []
     for block in answer:
@@ -252,5 +292,6 @@ WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int]
     "codex_responses": (responses_whole, responses_stream),
     "anthropic_messages": (messages_whole, messages_stream),
     "bedrock_converse": (bedrock_whole, bedrock_stream),
+    "gemini_native": (gemini_whole, gemini_stream),
     "mistral_chat": (mistral_whole, mistral_stream),
 }

@@ -22,15 +22,17 @@ from llmneutral import (
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
 PDF = base64.b64encode(b"%PDF-1.4\n%%EOF").decode()
-APIS = ("chat_completions", "codex_responses", "anthropic_messages", "bedrock_converse")
+APIS = ("chat_completions", "codex_responses", "anthropic_messages", "bedrock_converse", "gemini_native")
 ORIGINS = st.sampled_from([None, *[Origin(api, "m") for api in APIS], Origin("anthropic_messages", "other")])
 IDS = st.sampled_from([None, "", "a", "b", "a|b", "call.1", "fc_9", "x" * 80, " a "])
 NAMES = st.sampled_from(["look", "files.read", "a b", "n" * 70, "look_up", ""])
 ARGUMENTS = st.sampled_from(['{"a": 1}', "", "null", "[1]", "not json", '"{\\"a\\": 2}"'])
 TEXTS = st.sampled_from(["", " ", "x", "y\n", "größer", "\ud83d", "$5 {a}"])
+SIGNATURES = st.sampled_from([None, None, "c2VhbA==", "no seal!"])
 MARKS = st.sampled_from([None, None, None, True, "1h"])
 
 texts = st.builds(TextMessageContent, TEXTS, cache=MARKS)
+signed = st.builds(TextMessageContent, TEXTS, thought_signature=SIGNATURES, origin=ORIGINS)
 images = st.builds(
     ImageMessageContent, st.just(PNG), media_type=st.sampled_from([None, "image/png", "image/jpg"]), cache=MARKS
 )
@@ -48,6 +50,7 @@ thinking = st.builds(
 redacted = st.builds(ThinkingMessageContent, data=st.sampled_from(["", "blob"]), origin=ORIGINS)
 calls = st.one_of(
     st.builds(ActionCallMessageContent, IDS, NAMES, input=st.just({"a": 1})),
+    st.builds(ActionCallMessageContent, IDS, NAMES, input=st.just({}), thought_signature=SIGNATURES, origin=ORIGINS),
     st.builds(ActionCallMessageContent, IDS, NAMES, input=st.just(None), arguments=ARGUMENTS),
     st.builds(InvalidActionCallMessageContent, IDS, NAMES, raw=st.just('{"a": ')),
 )
@@ -66,11 +69,11 @@ refusals = st.builds(RefusalMessageContent, TEXTS)
 generic = st.builds(
     GenericMessageContent,
     st.just({"type": "web_search_call", "id": "ws_1"}),
-    origin=st.sampled_from([None, *[Origin(api) for api in (*APIS, "gemini_native")]]),
+    origin=st.sampled_from([None, *[Origin(api) for api in APIS]]),
 )
 
 users = st.lists(st.one_of(texts, images, documents, results), max_size=3)
-assistants = st.lists(st.one_of(texts, thinking, redacted, calls, refusals, images), max_size=4)
+assistants = st.lists(st.one_of(texts, signed, thinking, redacted, calls, refusals, images), max_size=4)
 systems = st.lists(texts, max_size=2)
 
 

@@ -21,6 +21,7 @@ MODELS: dict[str, list[str | None]] = {
     "codex_responses": [None, "gpt-5.4"],
     "anthropic_messages": [None, "claude-sonnet-4-5", "claude-opus-5-5"],
     "bedrock_converse": [None, "us.anthropic.claude-sonnet-4-5-v1:0", "amazon.nova-pro-v1:0"],
+    "gemini_native": [None, "gemini-2.0-flash", "gemini-3-pro-preview"],
     "mistral_chat": [None, "mistral-large-2411", "magistral-medium-latest"],
 }
 TARGETS = [(api, model) for api in registered() for model in MODELS.get(api, [None])]
@@ -157,7 +158,8 @@ def test_a_tidy_conversation_changes_nothing(api: str, model: str | None) -> Non
     messages = [*exchanges(3), Message("user", (TextMessageContent("more"),))]
     found = converted(messages, api, model)
     assert not isinstance(found, ConversionError)
-    assert found.changes == ()
+    # Gemini 3 wants its own signature on every call: what stands for it is told.
+    assert [change for change in found.changes if change.step != "thought_signatures"] == []
 
 
 @over_targets

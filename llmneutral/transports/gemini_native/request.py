@@ -137,20 +137,23 @@ def grouped(tools: list[JSONObject]) -> list[JSONObject]:
 
 def tool_config(job: Job) -> JSONObject | None:
     """Which function must be called: types.FunctionCallingConfig."""
+    choice = chosen_tool(job)
+    before, job.note.step = job.note.step, "tool_choice"
     if job.settings.get("parallel_tool_calls") is False:
         job.note("dropped", "parallel_tool_calls: Gemini cannot be told to call one function at a time")
-    choice = chosen_tool(job)
-    if choice is None or not job.tools:
-        return None
-    before, job.note.step = job.note.step, "tool_choice"
+    config = None if choice is None or not job.tools else _calling(choice, job)
+    job.note.step = before
+    return None if config is None else {"function_calling_config": config}
+
+
+def _calling(choice: ToolChoice, job: Job) -> JSONObject:
     config: JSONObject = {"mode": MODES.get(choice.mode) or ("ANY" if choice.force else "VALIDATED")}
     if choice.mode in ("required", "named") and not job.facts.forced_tool_choice:
         job.note("coerced", f"tool_choice: {job.target.model or 'this model'} takes no forced call; 'AUTO' is sent")
         choice, config = ToolChoice("auto"), {"mode": "AUTO"}
     if choice.names:
         config["allowed_function_names"] = _functions(choice, job)
-    job.note.step = before
-    return {"function_calling_config": config}
+    return config
 
 
 def _functions(choice: ToolChoice, job: Job) -> list[str]:
@@ -288,10 +291,12 @@ def _instructions(messages: Messages, job: Job) -> JSONObject | None:
 def _contents(messages: Messages, start: int, job: Job) -> list[JSONObject]:
     """The turns; conversations of one plain text a turn are written at once, for that is what most of them are."""
     look = job.look(messages)
-    if look.is_plain and job.trace is None and not any([block.thought_signature for block in look.blocks]):
+    if look.is_plain and not any([block.thought_signature for block in look.blocks]):
+        texts: list[JSONObject] = [{"text": words} for words in look.texts[start:]]
+        job.mark_each(texts, look.blocks[start:])
         return [
-            {"role": ROLES.get(role, role), "parts": [{"text": words}]}
-            for role, words in zip(look.roles[start:], look.texts[start:], strict=True)
+            {"role": ROLES.get(role, role), "parts": [node]}
+            for role, node in zip(look.roles[start:], texts, strict=True)
         ]
     write = job.write
     contents: list[JSONObject] = []

@@ -78,9 +78,13 @@ def snake(name: str) -> str:
 
 def from_base64(text: str) -> bytes | None:
     """Returns what base64 of either alphabet says, padded or not; None where it is none."""
-    plain = text.translate(_STANDARD).rstrip("=")
+    if "-" in text or "_" in text:
+        text = text.translate(_STANDARD)
+    if len(text) % 4:
+        text = text.rstrip("=")
+        text += "=" * (-len(text) % 4)
     try:
-        return binascii.a2b_base64(plain + "=" * (-len(plain) % 4), strict_mode=True)
+        return binascii.a2b_base64(text, strict_mode=True)
     except ValueError:  # binascii.Error is one
         return None
 
@@ -113,9 +117,10 @@ def to_rest(value: Any, trace: Trace | None = None) -> Any:
 
 def _content(content: JSONObject, trace: Trace | None) -> JSONObject:
     """A content of nothing but texts is spelt alike in both, and so the same object."""
-    parts = [part if part.keys() <= PLAIN_PART else to_rest(part, trace) for part in content["parts"]]
-    if all([new is old for new, old in zip(parts, content["parts"], strict=True)]):
+    given = content["parts"]
+    if all([part.keys() <= PLAIN_PART for part in given]):
         return content
+    parts = [part if part.keys() <= PLAIN_PART else to_rest(part, trace) for part in given]
     made = {**content, "parts": parts}
     if trace is not None:
         trace.alias(content, made)
