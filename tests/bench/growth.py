@@ -27,7 +27,7 @@ MOST_MEMORY = 2.0
 """MB."""
 
 
-def conversions(rounds: int = 7) -> None:
+def conversions(rounds: int = 5) -> None:
     """How the time grows with the number of messages: the exponent between two sizes, 1 is linear."""
     rows = []
     for kind, made in (("texts", texts), ("calls and results", lambda count: pairs(count // 2))):

@@ -33,7 +33,7 @@ llmneutral.make_driver("chat_completions", model="{model}", base_url="{base}/v1"
 """
 
 
-def imports(rounds: int = 7) -> None:
+def imports(rounds: int = 5) -> None:
     """Wall time and memory of an import."""
     memory: dict[str, float] = {}
 
@@ -49,7 +49,7 @@ def imports(rounds: int = 7) -> None:
     show("memory after it", "MB RSS", [Row(n, mb, aim=aims.get(n, (None, None))[1]) for n, mb in memory.items()])
 
 
-def first_answer(url: str, rounds: int = 7) -> None:
+def first_answer(url: str, rounds: int = 5) -> None:
     """Wall time of a process that asks OpenAI's API once."""
     named = {"raw SDK": RAW, "ours": OURS}
     code = {name: text.format(base=f"{url}/0", model=MODEL) for name, text in named.items()}
