@@ -22,7 +22,7 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import definitions
-from llmneutral.profiles import Profile, profile
+from llmneutral.profiles import profile
 from llmneutral.profiles.hosts import OFFICIAL_URLS, normalize_provider, read_address
 from llmneutral.resolve import canonical_api_mode
 from llmneutral.transports import get_transport, registered
@@ -196,9 +196,7 @@ def normalize(response: Any, api: str, *, names: Any = None) -> NormalizedRespon
             asked for.
     """
     transport = _transport(api)
-    answer = transport.normalize_response(
-        plain(response), names=names_of(names), host=host_of(names), facts=facts_of(names)
-    )
+    answer = transport.normalize_response(plain(response), names=names_of(names), **asked_of(names))
     return with_parsed(answer, names)
 
 
@@ -213,7 +211,7 @@ def normalize_stream(chunks: Iterable[Any], api: str, *, names: Any = None) -> I
     Yields:
         Deltas: `start` once and first, `end` once and last, whatever happened.
     """
-    normalizer = _transport(api).stream(names=names_of(names), host=host_of(names), facts=facts_of(names))
+    normalizer = _transport(api).stream(names=names_of(names), **asked_of(names))
     for chunk in chunks:
         yield from normalizer.feed(plain(chunk))
     yield from normalizer.close()
@@ -221,9 +219,7 @@ def normalize_stream(chunks: Iterable[Any], api: str, *, names: Any = None) -> I
 
 def aggregate(chunks: Iterable[Any], api: str, *, names: Any = None) -> NormalizedResponse:
     """Puts a stream together; arguments as for `normalize_stream`."""
-    normalizer: StreamNormalizer = _transport(api).stream(
-        names=names_of(names), host=host_of(names), facts=facts_of(names)
-    )
+    normalizer: StreamNormalizer = _transport(api).stream(names=names_of(names), **asked_of(names))
     for chunk in chunks:
         normalizer.feed(plain(chunk))
     normalizer.close()
@@ -246,14 +242,12 @@ def names_of(names: Any) -> Any:
     return names.names if isinstance(names, Conversion) else names
 
 
-def host_of(names: Any) -> str | None:
-    """Returns the host a conversion was made for."""
-    return names.target.host if isinstance(names, Conversion) else None
-
-
-def facts_of(names: Any) -> Profile | None:
-    """Returns the facts of the target a conversion was made for."""
-    return names.target.facts if isinstance(names, Conversion) else None
+def asked_of(names: Any) -> JSONObject:
+    """Returns what a conversion says of who answers: host, facts and model."""
+    if not isinstance(names, Conversion):
+        return {}
+    target = names.target
+    return {"host": target.host, "facts": target.facts, "model": target.model}
 
 
 def plain(value: Any) -> Any:

@@ -289,11 +289,13 @@ class StreamNormalizer:
         names: Any = None,
         host: str | None = None,
         facts: Profile | None = None,
+        model: str | None = None,
     ) -> None:
         self._chunk = chunk
         self._read = read
         self._settle = settle
         self._host = host
+        self._asked_model = model
         self._closed = False
         self._complete = True
         self._names = names
@@ -391,7 +393,7 @@ class StreamNormalizer:
         """A block with its origin where that matters, a call with an id and the caller's property names."""
         changed: JSONObject = {}
         if isinstance(block, _STAMPED) and block.origin is None and _is_bound(block):
-            changed["origin"] = c.Origin(self.reader.api, self.reader.model, self._host)
+            changed["origin"] = c.Origin(self.reader.api, self.reader.model or self._asked_model, self._host)
         if isinstance(block, c.ActionCallMessageContent | c.InvalidActionCallMessageContent):
             if not (block.tag or "").strip():
                 said = (

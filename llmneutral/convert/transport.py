@@ -27,6 +27,7 @@ from llmneutral.ir.tools import ToolDefinition, definitions
 from llmneutral.profiles import Profile, profile
 
 Wire = Callable[[JSONObject, Trace | None], JSONObject]
+MESSAGES_KEYS = ("system", "instructions", "messages", "input", "contents")
 ROLES = frozenset(("system", "developer", "user", "assistant"))
 
 
@@ -199,9 +200,10 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
     def convert_messages(self, messages: Iterable[Any], **settings: Any) -> Any:
         """Returns the messages part of a request; `messages` in OpenAI's format or neutral."""
         payload = self.build_kwargs(settings.pop("model", None), messages, **settings)
-        return {
-            key: payload[key] for key in ("system", "instructions", "messages", "input", "contents") if key in payload
-        }
+        found = {key: payload[key] for key in MESSAGES_KEYS if key in payload}
+        if (instructions := payload.get("config", {}).get("system_instruction")) is not None:
+            found["config"] = {"system_instruction": instructions}  # Gemini's stand there
+        return found
 
     def convert_tools(self, tools: Iterable[Any]) -> list[JSONObject]:
         """Returns the tools in this API's form."""
@@ -218,18 +220,36 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         return self.convert(from_openai(messages), target, tools=tools or ()).payload
 
     def normalize_response(
-        self, response: Any, *, names: Any = None, host: str | None = None, facts: Profile | None = None
+        self,
+        response: Any,
+        *,
+        names: Any = None,
+        host: str | None = None,
+        facts: Profile | None = None,
+        model: str | None = None,
     ) -> NormalizedResponse:
         """Reads a whole answer (the body as a dict)."""
-        normalizer = self.stream(names=names, host=host, facts=facts)
+        normalizer = self.stream(names=names, host=host, facts=facts, model=model)
         normalizer.whole(response)
         normalizer.close()
         return normalizer.response
 
     def stream(
-        self, *, names: Any = None, host: str | None = None, facts: Profile | None = None
+        self,
+        *,
+        names: Any = None,
+        host: str | None = None,
+        facts: Profile | None = None,
+        model: str | None = None,
     ) -> StreamNormalizer:
-        """Returns a normaliser for one stream: feed it chunks, close it, take its response."""
+        """Returns a normaliser for one stream: feed it chunks, close it, take its response.
+
+        Args:
+            names: The native names of the request's tools.
+            host: Host that answers.
+            facts: The profile of the model that answers.
+            model: The model that was asked, for APIs whose answers do not name theirs (Bedrock).
+        """
         return StreamNormalizer(
             self.api_mode,
             chunk=self.chunk,
@@ -240,6 +260,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             names=names,
             host=host,
             facts=facts,
+            model=model,
         )
 
 
