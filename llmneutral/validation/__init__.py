@@ -17,6 +17,7 @@ import msgspec
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.errors import ConfigurationError
+from llmneutral.profiles.hosts import find_endpoint
 from llmneutral.resolve import canonical_api_mode
 from llmneutral.validation.judges import Forms, forms_of, judge_of
 from llmneutral.validation.problems import Findings, Problem, problems
@@ -87,12 +88,14 @@ def validator(api: str) -> Validator:
 
 def _found(forms: Forms, payload: Any) -> Findings:
     if isinstance(payload, Conversion):
-        found = _called(forms, payload.payload, payload.target.host)
+        target = payload.target
+        endpoint = find_endpoint(target.provider, target.base_url) or ("a relay" if target.base_url else None)
+        found = _called(forms, payload.payload, endpoint)
         return [(forms.in_body(loc), message) for loc, message in found]
     if not isinstance(payload, dict):
         return [((), f"must be an object, not {named(payload)}")]
     return _called(forms, payload, None) if forms.is_call(payload) else forms.body.check(payload)
 
 
-def _called(forms: Forms, payload: dict[str, Any], host: str | None) -> Findings:
-    return forms.call(host).check(payload) or forms.as_sent(payload, host)
+def _called(forms: Forms, payload: dict[str, Any], endpoint: str | None) -> Findings:
+    return forms.call(endpoint).check(payload) or forms.as_sent(payload, endpoint)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from llmneutral.validation.records import Fields, Record, Rule, either, without_null
 from llmneutral.validation.shapes import Anything, Array, Base64, Choices, Number, Scalar, Shape, Text
 from llmneutral.validation.shapes import Mapping as MappingShape
@@ -124,8 +126,9 @@ class AnnotationReader:
             found = [part for part in found if not _is_model(part)]
         if any(get_origin(part) is Literal for part in found):
             found = [part for part in found if part is not Any]
-        if any(_is_typed_dict(part) and _is_open(part) for part in found):
-            found = [part for part in found if get_origin(part) is not dict]
+        if any(map(_is_typed_dict, found)) and any(map(_is_free, found)):
+            # Any object, and then again one with known keys: those keys are meant, and others may stand beside them.
+            return [_opened(shape) for shape in map(self._shape, [part for part in found if not _is_free(part)])]
         return [self._shape(part) for part in found]
 
     def _shape(self, annotation: Any) -> Shape:
@@ -223,6 +226,17 @@ def _is_open(cls: Any) -> bool:
     """Whether a TypedDict may have keys it does not name."""
     config = getattr(cls, "__pydantic_config__", None) or {}
     return config.get("extra") == "allow" or getattr(cls, "__extra_items__", None) is object
+
+
+def _is_free(annotation: Any) -> bool:
+    """Whether something is an object with any keys and values."""
+    return get_origin(annotation) is dict and get_args(annotation)[1] in (object, Any)
+
+
+def _opened(shape: Shape) -> Shape:
+    if not isinstance(shape, Record):
+        return shape
+    return Record(lambda: msgspec.structs.replace(shape.fields, extra=Anything()))
 
 
 def _is_foreign(annotation: Any) -> bool:

@@ -93,8 +93,8 @@ def read(*, is_call: bool) -> tuple[Shape, ModelReader]:
 
 
 def is_call(payload: dict[str, Any]) -> bool:
-    """Returns whether a payload is written as keyword arguments: it names the model, or has bytes."""
-    return "modelId" in payload or _has_bytes(payload)
+    """Returns whether a payload is written as keyword arguments: it has bytes. Without any, both forms are alike."""
+    return _has_bytes(payload)
 
 
 def _has_bytes(value: Any) -> bool:

@@ -19,6 +19,13 @@ from llmneutral.validation.problems import NOTHING, Findings, Loc, shown
 from llmneutral.validation.records import Fields, Record, either, exactly_one
 from llmneutral.validation.shapes import Array, Base64, RawBytes, Scalar, Shape, Text, one
 
+
+def camel(name: str) -> str:
+    """Returns a name in the spelling of REST."""
+    first, *rest = name.split("_")
+    return first + "".join([word.title() for word in rest])
+
+
 _ROLES = ("user", "model", "function")
 """The third is older and still taken."""
 _DATA = (
@@ -28,17 +35,23 @@ _DATA = (
 """Fields of a part that are its data; the others say something about it."""
 _BESIDE = (
     "system_instruction safety_settings tools tool_config cached_content labels service_tier continuation_token store"
-    " model_armor_config"
+    " model_armor_config generation_output_config"
 ).split()
 """Fields of the SDK's config that stand beside `generationConfig` in the body, not in it."""
+_RENAMED = {"generation_output_config": "outputConfig"}
+"""Fields of the SDK's config that have another name in the body."""
+_TOP = frozenset([*_BESIDE, *map(camel, _BESIDE)])
+_FREE = frozenset(
+    (
+        "args labels parameters_json_schema parametersJsonSchema part_metadata partMetadata response"
+        " response_json_schema responseJsonSchema response_schema responseSchema"
+    ).split()
+)
+"""Fields whose keys are the caller's own."""
+_MERGED = ("config", "http_options", "extra_body")
+"""Where the SDK takes keys that it merges into the body."""
 _NEVER_SENT = "http_options should_return_http_response automatic_function_calling automatic_continuation".split()
 """Fields of the SDK's config that steer the SDK itself."""
-
-
-def camel(name: str) -> str:
-    """Returns a name in the spelling of REST."""
-    first, *rest = name.split("_")
-    return first + "".join([word.title() for word in rest])
 
 
 def reader_of(data: Shape) -> AnnotationReader:
@@ -87,7 +100,8 @@ def body() -> tuple[Shape, AnnotationReader]:
         return Fields(shapes=given | _spelled("response_schema", _or_null(reader.record(types.Schema))))
 
     def whole() -> Fields:
-        shapes = _both_spellings(config, lambda name: name in _BESIDE)
+        shapes = _both_spellings(config, lambda name: name in _BESIDE and name not in _RENAMED)
+        shapes |= {wire: config.fields.shapes[name] for name, wire in _RENAMED.items()}
         shapes |= _spelled("generation_config", _or_null(Record(generation)))
         shapes |= _spelled("system_instruction", _or_null(content))
         turn = _turn(content)
@@ -103,17 +117,22 @@ def is_call(payload: dict[str, Any]) -> bool:
     """Returns whether a payload is written as keyword arguments: the body has its settings elsewhere."""
     if "config" in payload:
         return True
-    beside = {"generation_config", "generationConfig", *_BESIDE, *map(camel, _BESIDE)}
-    return "model" in payload and beside.isdisjoint(payload)
+    return "model" in payload and not payload.keys() & (_TOP | {"generation_config", "generationConfig"})
 
 
 def in_body(loc: Loc) -> Loc:
     """Returns where a place of the keyword arguments stands in the body."""
+    if loc[:3] == _MERGED:
+        return loc[3:]
     if loc[:1] == ("config",) and len(loc) > 1:
-        key = str(loc[1])
-        place = (camel(key),) if key in _BESIDE else ("generationConfig", camel(key))
-        loc = (*place, *loc[2:])
-    return tuple([camel(key) if isinstance(key, str) else key for key in loc])
+        key, *rest = loc[1:]
+        loc = (_RENAMED.get(str(key), key), *rest) if key in _TOP else ("generationConfig", key, *rest)
+    spelled: list[str | int] = []
+    for n, key in enumerate(loc):
+        if key in _FREE:
+            return (*spelled, camel(str(key)), *loc[n + 1 :])
+        spelled.append(camel(key) if isinstance(key, str) else key)
+    return tuple(spelled)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -132,14 +151,14 @@ def _role(content: dict[str, Any]) -> Findings:
     return [(("role",), f"must be 'user' or 'model', not {shown(role)}")]
 
 
-def as_sent(payload: dict[str, Any], host: str | None) -> Findings:
+def as_sent(payload: dict[str, Any], endpoint: str | None) -> Findings:
     """Asks the SDK to make the body of keyword arguments that its models allow.
 
     Args:
         payload: The keyword arguments.
-        host: Where they go; None: only what neither of the two backends has is a problem.
+        endpoint: Where they go; None: only what neither of the two backends has is a problem.
     """
-    backends = ("mldev", "vertex") if host is None else ("vertex",) if "aiplatform" in host else ("mldev",)
+    backends = {None: ("mldev", "vertex"), "vertex": ("vertex",)}.get(endpoint, ("mldev",))
     refused = [_refusal(payload, backend) for backend in backends]
     return one(refused[0]) if all(refused) else NOTHING
 
@@ -152,14 +171,16 @@ def _refusal(payload: dict[str, Any], backend: str) -> str:
     parameters = getattr(types, "_GenerateContentParameters", None)
     if convert is None or parameters is None:  # another version of the SDK: the models have spoken
         return ""
-    client = SimpleNamespace(vertexai=backend == "vertex")
+    client = SimpleNamespace(vertexai=backend == "vertex", project="p", location="l")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             read = parameters(**payload)
             convert(client, read, None, read)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError) as error:
             return f"is refused by the SDK: {str(error).splitlines()[0]}"
+        except AttributeError:  # it asks the client for more than our stand-in has
+            return ""
     return ""
 
 

@@ -23,7 +23,8 @@ class Forms(msgspec.Struct, frozen=True, kw_only=True):
     """What a payload of an API is held against.
 
     Attributes:
-        call: Host they go to → the keyword arguments of the SDK's call.
+        call: Endpoint they go to (as `llmneutral.profiles.hosts` names it; None: the maker's) → the keyword arguments
+            of the SDK's call.
         body: The JSON body.
         is_call: Which of the two a payload is.
         in_body: Where a place of the keyword arguments stands in the body.
@@ -35,7 +36,7 @@ class Forms(msgspec.Struct, frozen=True, kw_only=True):
     body: Shape
     is_call: Callable[[dict[str, Any]], bool]
     in_body: Callable[[Loc], Loc] = lambda loc: loc
-    as_sent: Callable[[dict[str, Any], str | None], Findings] = lambda payload, host: NOTHING
+    as_sent: Callable[[dict[str, Any], str | None], Findings] = lambda payload, endpoint: NOTHING
     unread: Callable[[], list[Any]] = list
 
 
@@ -101,19 +102,18 @@ def _merged(loc: Loc) -> Loc:
     return loc[1:] if loc[:1] == ("extra_body",) and len(loc) > 1 else loc
 
 
-def _spoken_at(host: str | None, found: sdk_requests.Read) -> Shape:
-    """The keyword arguments as the endpoint takes them: of the maker of the API, or of one who imitates it."""
-    if found.imitated is None or host is None:
+def _spoken_at(endpoint: str | None, found: sdk_requests.Read) -> Shape:
+    """The keyword arguments as an endpoint takes them: the maker of the API, or one who imitates it."""
+    if found.imitated is None or endpoint is None or endpoint in found.makers:
         return found.call
-    is_maker = any(host == name or host.endswith(f".{name}") for name in found.makers)
-    return found.call if is_maker else found.imitated
+    return found.imitated
 
 
 def _params(read: Callable[[], sdk_requests.Read]) -> Callable[[], Forms]:
     def load() -> Forms:
         found = read()
         return Forms(
-            call=lambda host: _spoken_at(host, found),
+            call=lambda endpoint: _spoken_at(endpoint, found),
             body=found.body,
             is_call=lambda payload: found.mark in payload,
             in_body=_merged,
@@ -127,7 +127,7 @@ def _gemini() -> Forms:
     call, called = gemini.call()
     body, posted = gemini.body()
     return Forms(
-        call=lambda host: call,
+        call=lambda endpoint: call,
         body=body,
         is_call=gemini.is_call,
         in_body=gemini.in_body,
@@ -140,7 +140,7 @@ def _bedrock() -> Forms:
     call, called = bedrock.read(is_call=True)
     body, posted = bedrock.read(is_call=False)
     return Forms(
-        call=lambda host: call, body=body, is_call=bedrock.is_call, unread=lambda: called.unread + posted.unread
+        call=lambda endpoint: call, body=body, is_call=bedrock.is_call, unread=lambda: called.unread + posted.unread
     )
 
 

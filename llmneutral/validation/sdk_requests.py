@@ -32,7 +32,7 @@ class Read(msgspec.Struct, frozen=True):
         mark: The key that only keyword arguments have.
         reader: What read them.
         imitated: The keyword arguments where the API is spoken by others than its maker; None: the same ones.
-        makers: Ends of the host names that are the maker's.
+        makers: The endpoints that are the maker's.
     """
 
     call: Shape
@@ -56,7 +56,7 @@ def chat_completions() -> Read:
         "extra_body",
         reader,
         imitated,
-        ("openai.com", "openai.azure.com"),
+        ("openai", "azure", "codex"),
     )
 
 

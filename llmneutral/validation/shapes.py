@@ -27,8 +27,8 @@ KINDS: dict[type, str] = {
 }
 """Python type → kind of JSON value; bytes are what two SDKs take in the place of base64."""
 _NAMES = {
-    "null": "null", "boolean": "true or false", "integer": "an integer", "number": "a number", "string": "a string",
-    "list": "a list", "object": "an object", "bytes": "bytes",
+    "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
+    "object": "an object", "list": "a list", "bytes": "bytes", "null": "null",
 }  # fmt: skip
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\r\n"
 """Both alphabets, padding and line ends."""
@@ -64,12 +64,13 @@ def named(value: Any) -> str:
 
 def wrong_kind(kinds: Iterable[str], value: Any) -> Findings:
     """Returns the finding that a value is of another kind than those."""
-    wanted = dict.fromkeys([name for kind, name in _NAMES.items() if kind in {*kinds}])
-    if "a number" in wanted:
-        wanted.pop("an integer", None)
-    is_number = kind_of(value) in ("integer", "number")
-    told = f"{named(value)} ({shown(value)})" if is_number and wanted.keys() & {"an integer"} else named(value)
-    return [((), f"must be {listed([*wanted])}, not {told}")]
+    wanted = {*kinds}
+    if "number" in wanted:
+        wanted.discard("integer")
+    names = [name for kind, name in _NAMES.items() if kind in wanted]
+    words = [word for name in names for word in (("true", "false") if name == "true or false" else (name,))]
+    told = f"{named(value)} ({shown(value)})" if kind_of(value) == "number" else named(value)
+    return one(f"must be {listed(words)}, not {told}")
 
 
 def one(message: str) -> Findings:
