@@ -43,6 +43,7 @@ def told(conversion: Conversion) -> list[tuple[str, str]]:
         ({"verbosity": "low", "metadata": {"k": "v"}}, {"verbosity": "low", "metadata": {"k": "v"}}),
         ({"modalities": ["text"], "audio": {"voice": "alloy", "format": "wav"}},
          {"modalities": ["text"], "audio": {"voice": "alloy", "format": "wav"}}),
+        ({"modalities": ["image"], "provider": "openrouter"}, {"modalities": ["image"]}),
         ({"store": False, "service_tier": "flex", "safety_identifier": "u"},
          {"store": False, "service_tier": "flex", "safety_identifier": "u"}),
         ({"prompt_cache_key": "k"}, {"prompt_cache_key": "k"}),
@@ -69,6 +70,8 @@ def test_a_setting_has_its_key(settings: dict[str, Any], sent: dict[str, Any]) -
         ({"thinking_budget": 5}, {}, "dropped"),
         ({"truncation": "auto"}, {}, "dropped"),
         ({"service_tier": "on_demand"}, {}, "dropped"),
+        ({"modalities": ["text", "image"]}, {"modalities": ["text"]}, "dropped"),
+        ({"modalities": "image"}, {}, "dropped"),
         ({"reasoning_effort": "high"}, {}, "dropped"),  # gpt-4.1 takes none
         ({"max_tokens": 100_000}, {"max_completion_tokens": 32_768}, "coerced"),
         ({"store": True, "provider": "groq"}, {}, "dropped"),

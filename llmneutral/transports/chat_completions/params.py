@@ -19,6 +19,7 @@ from llmneutral.transports.chat_completions.passes import enforces_schemas
 
 Dial = Callable[[str, Job, JSONObject], None]
 KEY_LENGTH = 64
+MODALITIES = ("text", "audio")
 SERVICE_TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
 DOC = "https://developers.openai.com/api/docs/api-reference/chat/create"
 
@@ -250,6 +251,16 @@ def service_tier(value: str, job: Job, payload: JSONObject) -> None:
         payload["service_tier"] = value
 
 
+def modalities(value: Any, job: Job, payload: JSONObject) -> None:
+    """OpenAI answers here in text and sound; others have more kinds."""
+    asked = [value] if isinstance(value, str) else list(value)
+    kept = [kind for kind in asked if kind in MODALITIES or not is_official(job)]
+    if lost := [kind for kind in asked if kind not in kept]:
+        job.note("dropped", f"modalities: {', '.join(map(str, lost))} is none of {', '.join(MODALITIES)}", doc=DOC)
+    if kept:
+        payload["modalities"] = kept
+
+
 def store(value: bool, job: Job, payload: JSONObject) -> None:
     """Only OpenAI itself keeps answers."""
     if endpoint_of(job) == "openai":
@@ -303,7 +314,7 @@ PARAMS = {
     "reasoning_effort": Param(write=reasoning_effort),
     "thinking_budget": Param(write=thinking_budget),
     "verbosity": Param("verbosity"),
-    "modalities": Param("modalities"),
+    "modalities": Param(write=modalities),
     "audio": Param("audio"),
     "stream": Param(write=stream),
     "store": Param(write=store),
