@@ -262,8 +262,8 @@ class MissingExtraError(LLMNeutralError):
     ) -> None:
         if not message and package:
             message = f"{package} is not installed"
-        if extra:
-            attributes.setdefault("hint", f"pip install 'llmneutral[{extra}]'")
+        if extra and attributes.get("hint") is None:
+            attributes["hint"] = f"pip install 'llmneutral[{extra}]'"
         super().__init__(message, **attributes)
         self.package = package
         self.extra = extra

@@ -167,6 +167,7 @@ def test_errors_above_the_provider_carry_their_story() -> None:
     loop = ToolLoopError("too many steps", steps=20, stack="s")
     assert (loop.steps, loop.stack, loop.response) == (20, "s", None)
     extra = MissingExtraError(package="google-genai", extra="google")
+    assert MissingExtraError(package="google-genai", extra="google", hint=None).hint == extra.hint
     assert str(extra) == "google-genai is not installed. pip install 'llmneutral[google]'"
 
 
