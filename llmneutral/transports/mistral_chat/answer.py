@@ -115,7 +115,7 @@ def _chunk(part: Mapping[str, Any], reader: Reader) -> None:
     if kind == "thinking":
         _thinking(part, reader)
     elif kind == "text":
-        reader.text(TEXT, part.get("text") or "")
+        reader.text(TEXT, text if isinstance(text := part.get("text"), str) else "")
     else:
         answer.read_part(part, reader)
         reader.forget(TEXT)  # what is cited stands before the reference
@@ -123,7 +123,8 @@ def _chunk(part: Mapping[str, Any], reader: Reader) -> None:
 
 def _thinking(part: Mapping[str, Any], reader: Reader) -> None:
     """Reasoning; text ends a block of it, and so does another signature."""
-    state, signature = reader.state, part.get("signature")
+    state, given = reader.state, part.get("signature")
+    signature = given if isinstance(given, str) and given else None
     signed = state.get("signature")
     if reader.has(TEXT) or (signed and signature != signed):
         reader.forget(TEXT)
