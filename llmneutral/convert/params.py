@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 Writer = Callable[[Any, "Job", JSONObject], None]
 FORCING = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use"
+MOST_LISTED = 5
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 
 
 class Param(msgspec.Struct, frozen=True):
-    """Where a setting goes, and what it may be there.
+    """Where a setting goes, and what it may be there; with neither key nor `write` the frame writes it.
 
     Attributes:
         key: The key of the payload; a dot goes one object deeper.
@@ -54,7 +55,7 @@ def write_params(job: Job, payload: JSONObject) -> None:
             job.note("dropped", f"{name}: {reason}")
     for name, row in rows.items():
         value = job.settings.get(name)
-        if value is None or _unwanted(name, rows, job) is not None:
+        if value is None or (row.key is None and row.write is None) or _unwanted(name, rows, job) is not None:
             continue
         value = _fitted(name, value, row, job)
         if row.write is not None:
@@ -103,6 +104,9 @@ def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
     if row.high is not None and value > row.high:
         job.note("coerced", f"{name}: {value} is above the highest value {row.high:g}", doc=row.doc)
         return _bound(row.high, value)
+    if name == "max_tokens" and (most := job.facts.max_output) is not None and value > most:
+        job.note("coerced", f"max_tokens: {value} is more than the {most} this model writes at most", doc=row.doc)
+        return most
     if row.most is not None and len(value) > row.most:
         job.note("dropped", f"{name}: only the first {row.most} of {len(value)} are taken", doc=row.doc)
         return value[: row.most]
@@ -141,16 +145,24 @@ def chosen_tool(job: Job) -> ToolChoice | None:
     before, job.note.step = job.note.step, "tool_choice"
     if not job.tools:
         if choice.mode in ("required", "named", "allowed"):
-            job.refuse(f"tool_choice {choice.mode!r} needs tools, and none are given", rule="tool_choice")
+            job.refuse(
+                f"tool_choice {choice.mode!r} needs tools, and none are given; give tools=, or leave tool_choice out",
+                rule="tool_choice",
+            )
         job.note.step = before
         return None
     offered = {tool.native_name for tool in job.tools} | {tool.name for tool in job.tools}
     for name in choice.names:
         if name not in offered:
-            job.refuse(f"tool_choice names {name!r}, which is not among the tools: {', '.join(sorted(offered))}")
+            job.refuse(f"tool_choice names {name!r}, which is not among the tools: {_listed(offered)}")
     choice = _allowed_by_facts(choice, job)
     job.note.step = before
     return choice
+
+
+def _listed(names: Iterable[str]) -> str:
+    first, rest = sorted(names)[:MOST_LISTED], sorted(names)[MOST_LISTED:]
+    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")
 
 
 def _allowed_by_facts(choice: ToolChoice, job: Job) -> ToolChoice | None:

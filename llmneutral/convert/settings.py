@@ -15,8 +15,9 @@ from typing import Any, Literal, NoReturn
 import msgspec
 
 from llmneutral.errors import ConfigurationError, ConversionError
-from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.jsontext import JSONObject, dumps
 
+LONGEST_SHOWN = 60
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Check = Callable[[str, Any], Any]
 
@@ -52,12 +53,16 @@ class ToolChoice(msgspec.Struct, frozen=True):
 
 
 def _refuse(name: str, value: Any, wanted: str) -> NoReturn:
-    raise ConversionError(f"the setting {name} is {value!r}; it has to be {wanted}", rule=f"setting:{name}")
+    shown = repr(value)
+    shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+    raise ConversionError(f"the setting {name} is {shown}; it has to be {wanted}", rule=f"setting:{name}")
 
 
 def number(name: str, value: Any) -> float | int:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(name, value, "a finite number")
+    if isinstance(value, float) and not math.isfinite(value):
         _refuse(name, value, "a finite number")
     return value
 
@@ -103,24 +108,28 @@ def mapping(name: str, value: Any) -> JSONObject:
     """An object."""
     if not isinstance(value, Mapping):
         _refuse(name, value, "an object")
-    return dict(value)
+    found: JSONObject = anything(name, dict(value))
+    return found
 
 
 def anything(name: str, value: Any) -> Any:
-    """Whatever the provider takes."""
-    del name
+    """Whatever the provider takes, if JSON can write it."""
+    try:
+        dumps(value)
+    except (TypeError, ValueError) as error:
+        _refuse(name, value, f"plain data that JSON can write ({error})")
     return value
 
 
-def sequences(name: str, value: Any) -> list[str]:
-    """Stop sequences: one text is a list of one."""
+def sequences(name: str, value: Any) -> list[str] | None:
+    """Stop sequences: one text is a list of one, and an empty list is none."""
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, Iterable):
         _refuse(name, value, "text or a list of texts")
     found = list(value)
     if any(not isinstance(entry, str) for entry in found):
         _refuse(name, value, "text or a list of texts")
-    return found
+    return found or None
 
 
 def one_of(*words: Any) -> Check:
@@ -136,7 +145,7 @@ def one_of(*words: Any) -> Check:
 
 def exactly_one(name: str, value: Any) -> int:
     """1: several answers to one call are not supported."""
-    if value != 1:
+    if isinstance(value, bool) or value != 1:
         _refuse(name, value, "1: ask again for another answer")
     return 1
 
@@ -258,12 +267,13 @@ def canonical_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         setting = SETTINGS.get(name)
         if setting is None:
             raise unknown_setting(name)
-        if value is not None:
-            found[name] = setting.check(name, value)
+        if value is not None and (checked := setting.check(name, value)) is not None:
+            found[name] = checked
     return found
 
 
 def unknown_setting(name: str) -> ConfigurationError:
     """Returns the error for a setting that does not exist."""
-    near = difflib.get_close_matches(name, SETTINGS, 3) or sorted(SETTINGS)
-    return ConfigurationError(f"unknown setting {name!r}; known: {', '.join(near)} (extra_body passes any key through)")
+    near = difflib.get_close_matches(name, SETTINGS, 3)
+    known = f"near it: {', '.join(near)}" if near else "llmneutral.SETTINGS lists them"
+    return ConfigurationError(f"unknown setting {name!r}; {known} (extra_body passes any key through)")

@@ -39,10 +39,6 @@ def is_told(job: Job, fact: str) -> bool:
 
 def max_tokens(value: int, job: Job, payload: JSONObject) -> None:
     """Under the one name the endpoint knows, never both; max_tokens is deprecated at OpenAI."""
-    most = job.facts.max_output
-    if most is not None and value > most:
-        job.note("coerced", f"max_tokens: {value} is more than the {most} this model writes at most", doc=DOC)
-        value = most
     payload[job.facts.max_tokens_field] = value
 
 

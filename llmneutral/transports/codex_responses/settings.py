@@ -297,7 +297,7 @@ own_tools = Pass("own_tools", _own_tools)
 PARAMS: dict[str, Param] = {
     "tool_choice": Param(),  # both by `write_tools`
     "parallel_tool_calls": Param(write=parallel),
-    "max_tokens": Param("max_output_tokens", low=16, doc="error text: integer_below_min_value"),
+    "max_tokens": Param("max_output_tokens", low=16),  # error text: integer_below_min_value
     "temperature": Param("temperature", low=0, high=2),
     "top_p": Param("top_p", low=0, high=1),
     "top_logprobs": Param("top_logprobs", high=20),
