@@ -20,6 +20,7 @@ BUILT_IN = {
     "bedrock_converse": "CONVERSE",
     "gemini_native": "GEMINI",
     "mistral_chat": "MISTRAL",
+    "cohere_chat": "COHERE",
 }
 
 

@@ -287,6 +287,54 @@ def bedrock_stream(answer: Answer, size: int) -> list[Chunk]:
     return [*found, {"metadata": {"usage": whole["usage"], "metrics": whole["metrics"]}}]
 
 
+COHERE_USAGE = {"tokens": {"input_tokens": 5.0, "output_tokens": 7.0}, "cached_tokens": 2.0}
+
+
+def cohere_whole(answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant"}
+    calls = []
+    for block in answer:
+        if block[0] == "call":
+            calls.append({"id": block[1], "type": "function", "function": {"name": block[2], "arguments": block[3]}})
+        elif block[0] == "text" and any(other[0] == "call" for other in answer):
+            message["tool_plan"] = block[1]
+        else:
+            kind = block[0]
+            message.setdefault("content", []).append({"type": kind, kind: block[1]})
+    if calls:
+        message["tool_calls"] = calls
+    reason = "TOOL_CALL" if calls else "COMPLETE"
+    return {"id": "k1", "finish_reason": reason, "message": message, "usage": COHERE_USAGE}
+
+
+def cohere_stream(answer: Answer, size: int) -> list[Chunk]:
+    """Index 0 for each part of the content, and 0, 1, … for calls."""
+
+    def event(kind: str, index: int | None = None, **message: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {"type": kind} if index is None else {"type": kind, "index": index}
+        return found | ({"delta": {"message": message}} if message else {})
+
+    found: list[Chunk] = [{"id": "k1", **event("message-start", role="assistant", content=[], tool_plan="")}]
+    index, planned = 0, any(block[0] == "call" for block in answer)
+    for block in answer:
+        kind = block[0]
+        if kind == "call":
+            call = {"id": block[1], "type": "function", "function": {"name": block[2], "arguments": ""}}
+            found.append(event("tool-call-start", index, tool_calls=call))
+            for piece in pieces(block[3], size):
+                found.append(event("tool-call-delta", index, tool_calls={"function": {"arguments": piece}}))
+            found.append(event("tool-call-end", index))
+            index += 1
+        elif kind == "text" and planned:
+            found += [event("tool-plan-delta", tool_plan=piece) for piece in pieces(block[1], size)]
+        else:
+            found.append(event("content-start", 0, content={"type": kind, kind: ""}))
+            found += [event("content-delta", 0, content={kind: piece}) for piece in pieces(block[1], size)]
+            found.append(event("content-end", 0))
+    end = {"finish_reason": "TOOL_CALL" if planned else "COMPLETE", "usage": COHERE_USAGE}
+    return [*found, {"type": "message-end", "delta": end}]
+
+
 WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int], list[Chunk]]]] = {
     "chat_completions": (chat_whole, chat_stream),
     "codex_responses": (responses_whole, responses_stream),
@@ -294,4 +342,5 @@ WIRE: dict[str, tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, int]
     "bedrock_converse": (bedrock_whole, bedrock_stream),
     "gemini_native": (gemini_whole, gemini_stream),
     "mistral_chat": (mistral_whole, mistral_stream),
+    "cohere_chat": (cohere_whole, cohere_stream),
 }

@@ -23,6 +23,7 @@ MODELS: dict[str, list[str | None]] = {
     "bedrock_converse": [None, "us.anthropic.claude-sonnet-4-5-v1:0", "amazon.nova-pro-v1:0"],
     "gemini_native": [None, "gemini-2.0-flash", "gemini-3-pro-preview"],
     "mistral_chat": [None, "mistral-large-2411", "magistral-medium-latest"],
+    "cohere_chat": [None, "command-a-03-2025", "command-r"],
 }
 TARGETS = [(api, model) for api in registered() for model in MODELS.get(api, [None])]
 over_targets = pytest.mark.parametrize(("api", "model"), TARGETS)
