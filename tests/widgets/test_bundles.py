@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import llmneutral
-from llmneutral_widgets.bundles import bundle_of, column_of, conversions_bundle, stack_bundle
+from llmneutral_widgets.bundles import Verdict, bundle_of, column_of, conversions_bundle, stack_bundle
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges
 from llmneutral_widgets.views.page import View
 from tests.widgets.closed_set import is_well_nested, outside_views
@@ -80,11 +80,12 @@ def test_an_error_is_a_column() -> None:
 
 
 def test_problems_are_told() -> None:
-    class Problem:
-        path, message = "messages[0].content", "too long"
-
-    column = column_of("anthropic_messages", conversions()["anthropic_messages"], "anthropic 2", [Problem()])
-    assert column.problems == [{"path": "messages[0].content", "message": "too long"}]
+    problem = llmneutral.Problem("messages[0].content", "too long", "/messages/0/content")
+    made = conversions()["anthropic_messages"]
+    column = column_of("anthropic_messages", made, Verdict("anthropic 2.14 types", [problem]))
+    assert column.problems == [{"path": "messages[0].content", "message": "too long", "pointer": "/messages/0/content"}]
+    assert (column.checked, column.unchecked) == ("anthropic 2.14 types", None)
+    assert column_of("x", made, Verdict(unchecked="SDK not installed")).unchecked == "SDK not installed"
 
 
 def test_a_stack_takes_marks() -> None:

@@ -23,6 +23,20 @@ from llmneutral_widgets.views.payload import Column, comparison, payload_page
 from llmneutral_widgets.views.stack import stack_page
 
 
+class Verdict(NamedTuple):
+    """What the types of an SDK say of a payload.
+
+    Attributes:
+        checked: What it was held against ("openai 3.57 types"); None if it was not.
+        problems: What was found.
+        unchecked: Why it was not ("SDK not installed").
+    """
+
+    checked: str | None = None
+    problems: Sequence[Any] = ()
+    unchecked: str | None = None
+
+
 class Bundle(NamedTuple):
     """MIME type -> data, and the metadata of the output."""
 
@@ -105,7 +119,7 @@ def stack_bundle(stack: Any, **view: Any) -> Bundle:
 def conversions_bundle(
     conversions: Mapping[str, Any],
     source: Any = None,
-    verdicts: Mapping[str, tuple[str | None, Sequence[Any]]] | None = None,
+    verdicts: Mapping[str, Verdict] | None = None,
     sent: str | None = None,
 ) -> Bundle:
     """Returns payloads side by side.
@@ -113,10 +127,10 @@ def conversions_bundle(
     Args:
         conversions: API mode -> `Conversion` (with a trace, to be aligned), or the error that came instead.
         source: The stack they were made of; without it only the payloads are shown.
-        verdicts: API mode -> what it was held against, and the problems that were found.
+        verdicts: API mode -> what the types of its SDK say.
         sent: The API mode of the payload that was really sent.
     """
-    columns = [column_of(api, found, *(verdicts or {}).get(api, (None, ()))) for api, found in conversions.items()]
+    columns = [column_of(api, found, (verdicts or {}).get(api, Verdict())) for api, found in conversions.items()]
     columns = [msgspec.structs.replace(column, is_sent=column.api == sent) for column in columns]
     text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
     if source is None:
@@ -131,7 +145,7 @@ def conversions_bundle(
     return _page(shown, text)
 
 
-def column_of(api: str, found: Any, checked: str | None = None, problems: Sequence[Any] = ()) -> Column:
+def column_of(api: str, found: Any, verdict: Verdict) -> Column:
     """Returns a conversion, or the error that came instead of it, as a column of the comparison."""
     if isinstance(found, BaseException):
         changes = plain(getattr(found, "changes", ()))
@@ -142,8 +156,12 @@ def column_of(api: str, found: Any, checked: str | None = None, problems: Sequen
         trace={pointer: tuple(refs) for pointer, refs in (found.trace or {}).items()},
         changes=plain(found.changes),
         endpoint=tuple(found.endpoint),
-        checked=checked,
-        problems=[{"path": str(each.path), "message": plain(str(each.message))} for each in problems],
+        checked=verdict.checked,
+        unchecked=verdict.unchecked,
+        problems=[
+            {"path": str(each.path), "message": plain(str(each.message)), "pointer": str(each.pointer)}
+            for each in verdict.problems
+        ],
     )
 
 

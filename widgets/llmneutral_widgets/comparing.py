@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from llmneutral_widgets.bundles import Bundle, conversions_bundle, exchange_bundle
+from llmneutral_widgets.bundles import Bundle, Verdict, conversions_bundle, exchange_bundle
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.options import OptionError, nearest
 from llmneutral_widgets.providers import Providers
@@ -17,16 +16,6 @@ from llmneutral_widgets.views.page import LEFT, doc_link, join, page, tag, visib
 
 MAIN = ("chat_completions", "codex_responses", "anthropic_messages")
 """The APIs that `%payload` shows beside the one that was asked."""
-_SDKS = {
-    "chat_completions": "openai",
-    "codex_responses": "openai",
-    "anthropic_messages": "anthropic",
-    "gemini_native": "google-genai",
-    "bedrock_converse": "botocore",
-    "cohere_chat": "cohere",
-    "mistral_chat": "mistralai",
-}
-"""API mode -> package of the SDK whose types a payload is held against."""
 
 Found = dict[str, Any]
 """API mode -> `Conversion`, or the error that came instead."""
@@ -88,30 +77,21 @@ def _converted(stack: Any, api: str, providers: Providers, driver: Any, model: A
         return error
 
 
-def verdicts(found: Mapping[str, Any]) -> dict[str, tuple[str | None, Sequence[Any]]]:
-    """Returns what each payload was held against, and the problems; nothing, where that is not possible."""
+def verdicts(found: Mapping[str, Any]) -> dict[str, Verdict]:
+    """Returns what the types of each API's own SDK say of its payload; an SDK that is not installed says nothing."""
+    return {api: _verdict(made) for api, made in found.items() if not isinstance(made, BaseException)}
+
+
+def _verdict(conversion: Any) -> Verdict:
     import llmneutral
 
-    validate = getattr(llmneutral, "validate", None)
-    if validate is None:
-        return {}
-    told: dict[str, tuple[str | None, Sequence[Any]]] = {}
-    for api, conversion in found.items():
-        if isinstance(conversion, BaseException):
-            continue
-        try:
-            told[api] = (_against(conversion.api), tuple(validate(conversion.payload, conversion.api)))
-        except llmneutral.LLMNeutralError:  # its SDK is not installed
-            continue
-    return told
-
-
-def _against(api: str) -> str:
-    package = _SDKS.get(api, "")
     try:
-        return f"{package} {'.'.join(version(package).split('.')[:2])} types"
-    except (PackageNotFoundError, ValueError):
-        return "its types"
+        judge = llmneutral.validator(conversion.api)
+        return Verdict(f"{judge.judge} types", judge(conversion))
+    except llmneutral.MissingExtraError:
+        return Verdict(unchecked="SDK not installed")
+    except llmneutral.LLMNeutralError:  # an API of another package, which no SDK describes
+        return Verdict(unchecked="no SDK knows this API")
 
 
 def compared(found: Mapping[str, Any], stack: Any, sent: str | None = None) -> Bundle:

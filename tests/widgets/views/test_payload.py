@@ -119,6 +119,30 @@ def test_problems_are_marked_where_they_are() -> None:
     assert output.count("<mark>") == 2
 
 
+def test_a_missing_key_marks_what_it_is_missing_from() -> None:
+    problems = [
+        {"path": "messages[0].content[0].text", "message": "is required"},
+        {"path": "metadata['a.b']", "message": "must be a string", "pointer": "/metadata/a.b"},
+        {"path": "model", "message": "is required"},
+    ]
+    payload = {"messages": [{"role": "user", "content": [{"type": "text"}]}], "metadata": {"a.b": 5}}
+    output = payload_page([Column(api="x", payload=payload, checked="v", problems=problems)])
+    assert re.findall("<mark>(.*?)</mark>", output) == ["{", '"a.b": 5']
+    assert "3 problems" in output
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (Column(api="x", payload={}, unchecked="SDK not installed"), "not checked (SDK not installed)"),
+        (Column(api="x", payload={}), "not checked"),
+        (Column(api="x", payload={}, checked="openai 3.57 types"), "valid (openai 3.57 types)"),
+    ],
+)
+def test_the_verdict(column: Column, said: str) -> None:
+    assert f">{said}</b>" in comparison([], [column])
+
+
 def test_an_error_is_one_column_and_the_others_stay() -> None:
     error = Column(
         api="cohere_chat", error={"name": "ConversionError", "rule": "media", "message": "no", "refs": [[1, 1]]}

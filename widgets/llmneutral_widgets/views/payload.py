@@ -61,7 +61,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         changes: `Conversion.changes`, each with step, kind, refs, why, doc.
         endpoint: HTTP method and path.
         checked: What the payload was held against ("openai 3.57 types"); None if it was not.
-        problems: What that found, each with path and message.
+        unchecked: Why it was not ("SDK not installed"), where that is known.
+        problems: What that found, each with path and message, and the path as a JSON pointer if there is one.
         error: Why there is no payload: rule, message, refs.
         is_sent: Whether this is what was really sent.
     """
@@ -72,6 +73,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     changes: Sequence[Change] = ()
     endpoint: Sequence[str] | None = None
     checked: str | None = None
+    unchecked: str | None = None
     problems: Sequence[Mapping[str, Any]] = ()
     error: Mapping[str, Any] | None = None
     is_sent: bool = False
@@ -117,7 +119,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
         lines, longest = max(10, most // 100 // max(1, len(columns))), max(10, min(LONGEST, most // 200))
         cells = []
         for column in columns:
-            wrong = {_pointer(problem.get("path")) for problem in column.problems}
+            wrong = _marked(column)
             payload = column.payload or {}
             found = [
                 line
@@ -151,7 +153,7 @@ class _Comparison:
         self.columns = columns
         self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
         self.rendered = [{_ref(ref) for refs in column.trace.values() for ref in refs} for column in columns]
-        self.marked = [{_pointer(problem.get("path")) for problem in column.problems} for column in columns]
+        self.marked = [_marked(column) for column in columns]
         self.changes = _changes_by_ref(columns)
         self.album = Album()
         self.most = 0
@@ -281,7 +283,7 @@ def _verdict(column: Column) -> Html:
         items = [tag("li", tag("code", str(p.get("path"))), f" {p.get('message')}") for p in column.problems[:20]]
         return fold(badge(count(len(column.problems), "problem"), "bad"), tag("ul", *items))
     if column.checked is None:
-        return badge("not checked", "note")
+        return badge(f"not checked ({column.unchecked})" if column.unchecked else "not checked", "note")
     return badge(f"valid ({column.checked})", "good")
 
 
@@ -384,6 +386,27 @@ def _run(refs: Sequence[Ref], written: Html, place: Mapping[Ref, int]) -> Html:
         return tag("pre", written)
     label = ", ".join([f"{m}.{b}" for m, b in refs[:6]]) + (", …" if len(refs) > 6 else "")
     return tag("pre", tag("small", label, style=RIGHT), written, class_=_class(refs, place), title=f"from {label}")
+
+
+def _marked(column: Column) -> frozenset[str]:
+    """Pointers to the lines with problems: of a key that is missing, to what it is missing from."""
+    told = [str(problem.get("pointer") or "") or _pointer(problem.get("path")) for problem in column.problems]
+    return frozenset([_standing(column.payload, pointer) for pointer in told])
+
+
+def _standing(node: Any, pointer: str) -> str:
+    """The longest part of a pointer that leads to something."""
+    found = ""
+    for key in pointer.split("/")[1:]:
+        name: Any = key.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Sequence) and not isinstance(node, str) and name.isdecimal():
+            name = int(name)
+        try:
+            node = node[name]
+        except (LookupError, TypeError):
+            break
+        found += f"/{key}"
+    return found
 
 
 def _pointer(path: Any) -> str:
