@@ -171,6 +171,13 @@ def test_a_result_with_an_id_for_a_call_without_one() -> None:
     assert stack.messages[1].content[0].tag == stack.messages[2].content[0].tag
 
 
+def test_a_result_with_the_id_of_no_call_stays_alone() -> None:
+    call = {"functionCall": {"id": "1", "name": "f"}}
+    result = {"functionResponse": {"id": "2", "name": "f", "response": {}}}
+    stack = read({"contents": [*ASK, {"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]})
+    assert (stack.messages[1].content[0].tag, stack.messages[2].content[0].tag) == ("1", "2")
+
+
 @pytest.mark.parametrize(
     ("response", "output", "is_error"),
     [
@@ -293,6 +300,14 @@ def test_tools_google_runs_and_functions_in_one() -> None:
     ]
 
 
+def test_a_tool_that_is_null_is_left_out_and_told() -> None:
+    given = [{"codeExecution": None, "functionDeclarations": [{"name": "f"}]}]
+    sent = ln.convert(read({"contents": ASK, "tools": given}), API, model=FLASH)
+    assert not isinstance(sent, dict)
+    assert sent.to_json()["tools"] == [{"functionDeclarations": [{"name": "f"}]}]
+    assert [(change.step, change.kind) for change in sent.changes] == [("tools", "rewritten")]
+
+
 # --- settings -------------------------------------------------------------------------------------
 
 
@@ -317,6 +332,7 @@ def test_settings_with_a_neutral_name() -> None:
         {"generationConfig": {"responseMimeType": "text/x.enum", "responseSchema": {"type": "STRING", "enum": ["a"]}}},
         {"generationConfig": {"maxOutputTokens": 0}},
         {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW", "newKey": 1}}},
+        {"generationConfig": {"thinkingConfig": {"thinkingLevel": "THINKING_LEVEL_UNSPECIFIED"}}},
         {"safetySettings": [{"category": 10, "threshold": 3}]},
         {"modelArmorConfig": {"promptTemplateName": "p"}},
         {"toolConfig": {"includeServerSideToolInvocations": True}},

@@ -377,6 +377,15 @@ def test_an_answer_is_held_to_a_schema() -> None:
     assert "config" not in convert(response_format={"type": "text"}).payload
 
 
+def test_a_model_that_cannot_be_held_to_a_form() -> None:
+    asked = {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": CITY}}}
+    found = convert(**asked, facts={"native_json_schema": False})
+    assert found.payload["config"] == {"response_mime_type": "application/json"}
+    assert kinds(found) == [("frame", "coerced")]
+    found = convert(**asked, facts={"json_object": False})
+    assert ("config" in found.payload, kinds(found)) == (False, [("frame", "dropped")])
+
+
 def test_a_schema_beside_tools_only_from_gemini_3_on() -> None:
     found = convert(tools=[function("a")], output_schema=CITY, structured_output_strategy="native")
     assert "response_mime_type" not in found.payload["config"]

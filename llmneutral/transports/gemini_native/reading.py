@@ -8,7 +8,7 @@ neutral fields stays in its own form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from llmneutral.convert.names import digest
 from llmneutral.errors import ConversionError
@@ -29,6 +29,7 @@ from llmneutral.transports.gemini_native.reading_config import read_config
 from llmneutral.transports.gemini_native.reading_tools import read_tools
 from llmneutral.transports.gemini_native.wire import spelt_as_rest
 
+REMEMBERED = 64
 ROLES = {"user": "user", "model": "assistant", "function": "user", None: "user", "": "user"}
 
 
@@ -171,33 +172,42 @@ _READERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class _Calls:
-    """Which result answers which call: by id, where there are ids; else by name and order in the turn before."""
+    """Which result answers which call: by id, where there are ids; else by name and order."""
 
     def __init__(self) -> None:
-        self.open: list[tuple[str, str]] = []
+        self.open: list[_Open] = []
         self.count = 0
 
     def begin(self) -> None:
-        """A turn of the model begins; results that follow answer its calls, and those still open."""
-        self.open = self.open[-64:]
+        """A turn of the model begins; what was left open long before is forgotten, so that reading stays linear."""
+        self.open = self.open[-REMEMBERED:]
 
     def called(self, tag: str | None, name: str, args: Any) -> str:
         """Returns the id of a call; one without gets one made of what it asks."""
         self.count += 1
         found = tag or f"call_{digest(f'{name}:{args}:{self.count}', 12)}"
-        self.open.append((found, name))
+        self.open.append(_Open(found, name, has_id=bool(tag)))
         return found
 
     def answered(self, tag: str | None, name: str | None) -> str | None:
         """Returns the id of the call that a result answers."""
-        for told in self._candidates(tag, name):
-            self.open.remove(told)
-            return told[0]
-        return tag
+        told = next(self._candidates(tag, name), None)
+        if told is None:
+            return tag
+        self.open.remove(told)
+        return told.tag
 
-    def _candidates(self, tag: str | None, name: str | None) -> Iterator[tuple[str, str]]:
-        if tag is not None:
-            yield from [each for each in self.open if each[0] == tag]
-        yield from [each for each in self.open if each[1] == name]
-        if tag is None and self.open:
-            yield self.open[0]
+    def _candidates(self, tag: str | None, name: str | None) -> Iterator[_Open]:
+        if tag:
+            yield from [call for call in self.open if call.tag == tag]
+        yield from [call for call in self.open if call.name == name and not (tag and call.has_id)]
+        if not tag:
+            yield from self.open[:1]
+
+
+class _Open(NamedTuple):
+    """A call that has no result yet."""
+
+    tag: str
+    name: str
+    has_id: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llmneutral.convert.settings import SETTINGS
+from llmneutral.convert.settings import EFFORTS, SETTINGS
 from llmneutral.errors import ConversionError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.gemini_native.reading_tools import openapi_as_json
@@ -124,9 +124,11 @@ def _thinking(config: JSONObject, found: JSONObject) -> None:
     if not isinstance(given, Mapping):
         return
     level, budget, shown = [given.get(key) for key in ("thinkingLevel", "thinkingBudget", "includeThoughts")]
-    if set(given) - {"thinkingLevel", "thinkingBudget", "includeThoughts"} or not isinstance(level, str | None):
+    if set(given) - {"thinkingLevel", "thinkingBudget", "includeThoughts"} or not isinstance(budget, int | None):
         return
-    found |= {} if level is None else {"reasoning_effort": level.lower()}
+    if level is not None and str(level).lower() not in EFFORTS:
+        return
+    found |= {} if level is None else {"reasoning_effort": str(level).lower()}
     if budget == 0 and level is None:
         found["reasoning_effort"] = "none"
     elif budget is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.tools import ToolDefinition
-from llmneutral.transports.gemini_native.request import DECLARED, TYPES
+from llmneutral.transports.gemini_native.request import DECLARED, TYPES, RewrittenTool
 from llmneutral.transports.gemini_native.wire import camel
 
 DECLARATIONS = "functionDeclarations"
@@ -32,8 +32,15 @@ def read_tools(given: Any) -> list[ToolDefinition]:
             for key, value in tool.items()
             if key != DECLARATIONS and value is not None
         ]
-        found += [_function(each) for each in tool.get(DECLARATIONS) or ()]
+        functions = [_function(each) for each in tool.get(DECLARATIONS) or ()]
+        if functions and (empty := [key for key, value in tool.items() if value is None]):
+            functions[0] = _rewritten(functions[0], f"the tool {', '.join(empty)} is null, and is left out")
+        found += functions
     return found
+
+
+def _rewritten(tool: ToolDefinition, why: str) -> RewrittenTool:
+    return RewrittenTool(**{name: getattr(tool, name) for name in tool.__struct_fields__}, why=why)
 
 
 def _function(declared: Any) -> ToolDefinition:

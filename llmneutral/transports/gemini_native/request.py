@@ -58,6 +58,12 @@ Text = TextMessageContent
 # --- tools ----------------------------------------------------------------------------------------
 
 
+class RewrittenTool(ToolDefinition, frozen=True, kw_only=True):
+    """A function that came in another form than it goes out; `why` is what is said of it then."""
+
+    why: str
+
+
 def is_own_tool(native: JSONObject) -> bool:
     """Whether a tool in a provider's form is one of this API: a declaration, or one that Google runs."""
     kind = native.get("type")
@@ -80,6 +86,8 @@ def tool(definition: ToolDefinition, native: str, job: Job) -> JSONObject:
         given = own if kind is None else {camel(kind): {}, **{k: v for k, v in own.items() if k != "type"}}
         made: JSONObject = to_sdk({key: value for key, value in given.items() if camel(key) in OWN_TOOLS})
         return made
+    if isinstance(definition, RewrittenTool):
+        job.note("rewritten", definition.why)
     node: JSONObject = {"name": native}
     if definition.description is not None:
         node["description"] = definition.description
@@ -266,8 +274,14 @@ def output_format(job: Job) -> JSONObject:
         why = "this model either calls functions or answers in an enforced format, so the format is left out"
         job.note("coerced", f"response_format: {why}", doc=CALLING)
         return {}
+    if not job.facts.json_object:
+        job.note("dropped", f"response_format: {job.target.model or 'this model'} cannot be held to JSON")
+        return {}
     found: JSONObject = {"response_mime_type": "application/json"}
     if not isinstance(schema, dict):
+        return found
+    if not job.facts.native_json_schema:
+        job.note("coerced", "response_format: this model is held to JSON, and not to a schema")
         return found
     if job.facts.parameters_json_schema:
         return {**found, "response_json_schema": answer_schema(schema, "gemini_json_schema_output", job)}
