@@ -159,8 +159,12 @@ def as_sent(payload: dict[str, Any], endpoint: str | None) -> Findings:
         endpoint: Where they go; None: only what neither of the two backends has is a problem.
     """
     backends = {None: ("mldev", "vertex"), "vertex": ("vertex",)}.get(endpoint, ("mldev",))
-    refused = [_refusal(payload, backend) for backend in backends]
-    return one(refused[0]) if all(refused) else NOTHING
+    refused: list[str] = []
+    for backend in backends:
+        if not (refusal := _refusal(payload, backend)):
+            return NOTHING
+        refused.append(refusal)
+    return one(refused[0])
 
 
 def _refusal(payload: dict[str, Any], backend: str) -> str:

@@ -211,6 +211,7 @@ def test_without_the_sdk_nothing_is_checked(monkeypatch: pytest.MonkeyPatch, api
         raise PackageNotFoundError(package)
 
     monkeypatch.setattr(judges, "version", absent)
+    judges.named.cache_clear()
     judges.forms_of.cache_clear()
     with pytest.raises(MissingExtraError, match="is not installed") as caught:
         validate({}, api)
