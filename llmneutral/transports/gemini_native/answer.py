@@ -249,7 +249,8 @@ def _response(response: JSONObject, reader: Reader) -> None:
         found = read_error_body(response)
         reader.error(found["raw_type"], found["message"], status=_status(found), code=found["code"], type=found["type"])
         return
-    reader.start(response.get("responseId"), response.get("modelVersion"))
+    if reader.id is None or reader.model is None:
+        reader.start(response.get("responseId"), response.get("modelVersion"))
     counts = response.get("usageMetadata")
     if counts and counts != reader.raw_usage:
         reader.usage(counts, replace=True)  # each chunk counts everything so far: nothing is added or mixed
@@ -271,7 +272,11 @@ def _status(found: Any) -> int | None:
 
 def _candidate(candidate: JSONObject, reader: Reader) -> None:
     for part in (candidate.get("content") or {}).get("parts") or ():
-        _part(part, reader)
+        if len(part) == 1 and "text" in part:  # what most chunks are
+            _kind("text", reader)
+            reader.text("text", _words(part["text"]))
+        else:
+            _part(part, reader)
     if not candidate.keys() <= PLAIN:
         _beside(candidate, reader)
     reason = candidate.get("finishReason")

@@ -247,7 +247,7 @@ def sends_id(call: Any, job: Job) -> bool:
     """Whether the id of a call goes out: the model knows such ids, or this one came from here."""
     if job.facts.function_call_ids:
         return True
-    return bool(call.native) and is_own(call) and call.native.get("id") == call.tag
+    return call.native is not None and is_own(call) and call.native.get("id") == call.tag
 
 
 def function_call(block: ActionCallMessageContent | InvalidActionCallMessageContent, job: Job) -> JSONObject:
@@ -267,12 +267,16 @@ def function_response(block: ActionResultMessageContent, job: Job) -> JSONObject
     told: JSONObject = {"id": block.tag} if call is not None and sends_id(call, job) else {}
     named = block if call is None else call
     told["name"] = job.names.native(named.name or "", named.path)
-    value, parts = _said(block, job)
-    told["response"] = response_of(value, is_error=block.is_error)
-    if parts:
-        told["parts"] = parts
-    if block.native:
-        told |= _native(block, *RESULT_KEYS)
+    if type(block.output) is str and block.parts is None:
+        told["response"] = response_of(block.output, is_error=block.is_error)
+    else:
+        value, parts = _said(block, job)
+        told["response"] = response_of(value, is_error=block.is_error)
+        if parts:
+            told["parts"] = parts
+    if not block.native:
+        return {"function_response": told}
+    told |= _native(block, *RESULT_KEYS)
     return _finished({"function_response": told}, block, job)
 
 
@@ -283,7 +287,9 @@ def response_of(value: Any, *, is_error: bool) -> JSONObject:
     """
     if is_error:
         return {"error": value}
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    if isinstance(value, str):
+        if not value.lstrip().startswith(("{", "[")):
+            return {"output": value}
         try:
             value = loads(value)
         except (ValueError, RecursionError):
