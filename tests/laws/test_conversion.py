@@ -27,7 +27,7 @@ MODELS: dict[str, list[str | None]] = {
 }
 TARGETS = [(api, model) for api in registered() for model in MODELS.get(api, [None])]
 over_targets = pytest.mark.parametrize(("api", "model"), TARGETS)
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 
 
 def converted(messages: list[Message], api: str, model: str | None, **more: Any) -> Conversion | ConversionError:

@@ -83,7 +83,7 @@ def test_a_stream_that_breaks_off_keeps_what_came(api: str, answer: Answer, size
 
 
 @over_apis
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(junk, max_size=6))
 def test_no_chunk_raises(api: str, chunks: list[Any]) -> None:
     deltas = list(llmneutral.normalize_stream([chunk for chunk in chunks if chunk != "[DONE]"], api))
@@ -92,7 +92,7 @@ def test_no_chunk_raises(api: str, chunks: list[Any]) -> None:
 
 
 @over_apis
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(answers(), sizes, st.data())
 def test_no_spoilt_chunk_raises(api: str, answer: Answer, size: int, data: st.DataObject) -> None:
     """Real chunks with a value of another kind somewhere in them."""
