@@ -64,7 +64,7 @@ def _imitators() -> Mapping[type, Mapping[str, Shape]]:
     """What other providers have added inside messages, where an `extra_body` does not reach.
 
     Sources: https://api-docs.deepseek.com/guides/thinking_mode (reasoning_content), /guides/chat_prefix_completion
-    (prefix); https://platform.moonshot.ai/docs/api/partial; https://openrouter.ai/docs/use-cases/reasoning-tokens
+    (prefix); https://platform.moonshot.ai/docs/api/chat (partial); https://openrouter.ai/docs/use-cases/reasoning-tokens
     (reasoning, reasoning_details), /docs/features/prompt-caching (cache_control);
     https://ai.google.dev/gemini-api/docs/openai (extra_content).
     """
