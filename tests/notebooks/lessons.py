@@ -119,7 +119,7 @@ def merged(old: Any, new: Any) -> Any:
     for cell in found["cells"]:
         was = before.get(cell["id"])
         if was is not None and settled(was.get("outputs")) == settled(cell.get("outputs")):
-            cell.update({key: was[key] for key in ("outputs", "execution_count") if key in was})
+            cell.update({"outputs": was["outputs"]} if "outputs" in was else {})
     return found
 
 

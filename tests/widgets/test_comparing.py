@@ -1,7 +1,8 @@
-"""What the official SDKs say of payloads that stand side by side."""
+"""The same conversation for several APIs: whom a column stands for, what was changed, what the official SDKs say."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,8 +10,11 @@ import pytest
 
 import llmneutral
 from llmneutral.validation import judges
+from llmneutral_widgets import comparing
 from llmneutral_widgets.bundles import Verdict
 from llmneutral_widgets.comparing import compared, verdicts
+from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.providers import Providers
 from tests.widgets.samples import conversions, stack
 
 
@@ -62,3 +66,56 @@ def test_a_refusal_is_not_judged() -> None:
     error = llmneutral.ConversionError("no")
     assert verdicts({"cohere_chat": error}) == {}
     assert "not checked" not in html({"cohere_chat": error})
+
+
+@pytest.fixture
+def providers() -> Iterator[Providers]:
+    made = Providers()
+    yield made
+    made.close()
+
+
+def test_names_of_apis() -> None:
+    assert comparing.apis_of(["claude", "openai", "claude"]) == ["anthropic_messages", "chat_completions"]
+    assert {*comparing.MAIN} <= {*comparing.apis_of(["all"])}
+    with pytest.raises(OptionError, match="unknown API morse; known: "):
+        comparing.apis_of(["morse"])
+
+
+def test_each_column_stands_for_a_real_model(providers: Providers) -> None:
+    found = comparing.conversions(stack(), comparing.MAIN, providers)
+    models = {api: conversion.payload["model"] for api, conversion in found.items()}
+    assert models["anthropic_messages"] == "claude-sonnet-5-5"
+    assert all(models.values())
+    assert all([conversion.trace for conversion in found.values()])
+
+
+def test_the_driver_that_is_asked_stands_for_its_own_api(providers: Providers) -> None:
+    driver = llmneutral.drivers_config("local-messages").prompt_driver
+    found = comparing.conversions(llmneutral.PromptStack.from_artifact("Hi"), comparing.MAIN, providers, driver)
+    assert found["anthropic_messages"].payload["model"] == driver.model
+    other = comparing.conversions(llmneutral.PromptStack.from_artifact("Hi"), comparing.MAIN, providers, driver, "x")
+    assert other["anthropic_messages"].payload["model"] == "x"
+    assert other["chat_completions"].payload["model"] != "x"
+
+
+def test_what_cannot_be_converted_is_told_in_its_place(providers: Providers) -> None:
+    found = comparing.conversions(stack(), ["codex_app_server", "anthropic_messages"], providers)
+    assert isinstance(found["codex_app_server"], llmneutral.ConversionError)
+    shown = comparing.compared(found, stack(), "anthropic_messages").data["text/html"]
+    assert "ConversionError" in shown
+    assert ">sent</b>" in shown
+    exchange = comparing.dry_exchange(found, id="x-1")
+    assert list(exchange.to_json()["payload"]) == ["anthropic_messages"]
+    assert exchange.to_json()["history"]["sent"] is False
+
+
+def test_changes_alone(providers: Providers) -> None:
+    found = comparing.conversions(stack(), comparing.MAIN, providers)
+    bundle = comparing.changes_bundle(found)
+    for api, conversion in found.items():
+        for change in conversion.changes:
+            assert f"{api}: {change.kind}" in bundle.data["text/plain"]
+    assert "<mark>" in bundle.data["text/html"]
+    nothing = comparing.changes_bundle({"chat": llmneutral.convert("Hi", "chat", model="gpt-4.1")})
+    assert "Nothing was changed" in nothing.data["text/plain"]

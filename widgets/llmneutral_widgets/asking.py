@@ -123,7 +123,8 @@ class _Call:
         self.stream: Any = None
         self.response: Any = None
         self.created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.options = {"trace": True, **question.asked.overrides}
+        # A driver that makes its own requests knows nothing of traces.
+        self.options = {**({} if _is_own(question.asked.driver) else {"trace": True}), **question.asked.overrides}
 
     def prepare(self) -> None:
         """Looks at everything that can be wrong before anything is sent.
@@ -135,7 +136,7 @@ class _Call:
         with self.watch.listening():
             if self.question.stream:
                 self.stream = driver.stream(stack, record=True, **self.options)
-            else:
+            elif not _is_own(driver):
                 driver.preview(stack, **self.options)
 
     def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
@@ -223,6 +224,14 @@ class _Call:
 def _definitions(stack: Any) -> list[Any]:
     """The tools as they are told to a provider, in OpenAI's format."""
     return list(json.loads(stack.to_json()).get("tools") or ()) if stack.tools else []
+
+
+def _is_own(driver: Any) -> bool:
+    """Whether a driver overrides the template's `try_run` or `try_stream`, and so converts by itself."""
+    import llmneutral
+
+    kind, base = type(driver), llmneutral.BasePromptDriver
+    return kind.try_run is not base.try_run or kind.try_stream is not base.try_stream
 
 
 def _was_sent(error: BaseException) -> bool:

@@ -269,7 +269,8 @@ def payload(here: Here, line: str) -> None:
     if found is None:
         return
     source, conversions = _last_request(here) if not found.words else _for_apis(here, found.words)
-    sent = None if found.words else next(iter(conversions))
+    last = here.session.last
+    sent = None if found.words or last is None or last.conversion is None else str(last.conversion.api)
     if found.values.get("changes"):
         bundle = comparing.changes_bundle(conversions)
     else:
@@ -282,11 +283,11 @@ def payload(here: Here, line: str) -> None:
 def _last_request(here: Here) -> tuple[Any, dict[str, Any]]:
     """The last request as it was sent, and the same for the main APIs beside it."""
     last = here.session.last
-    if last is None or last.stack is None or last.conversion is None:
+    if last is None or last.stack is None:
         raise OptionError("nothing was sent yet: %%prompt asks, %%prompt --compare all only converts")
-    others = [api for api in comparing.MAIN if api != last.conversion.api]
-    beside = comparing.conversions(last.stack, others, here.session.providers)
-    return last.stack, {last.conversion.api: last.conversion, **beside}
+    sent = {} if last.conversion is None else {last.conversion.api: last.conversion}  # some drivers make their own
+    others = [api for api in comparing.MAIN if api not in sent]
+    return last.stack, {**sent, **comparing.conversions(last.stack, others, here.session.providers)}
 
 
 def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:

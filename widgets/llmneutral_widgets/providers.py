@@ -119,10 +119,10 @@ class Providers:
             name, _, own = written.partition("/")
             if own and model and own != model:
                 raise OptionError(f"-p asks for the model {own}, -m for {model}")
-            found, model = self.config(name), model or own
+            found, model = self.config(name), model or own or None
         if isinstance(found, llmneutral.BasePromptDriver):
             return Asked(found.provider or type(found).__name__, found, model)
-        if not hasattr(found, "prompt_driver") or not hasattr(found, "evolve"):
+        if not isinstance(found, llmneutral.DriversConfig):
             raise OptionError(f"-p {written} is a {type(found).__name__}; it takes a driver or a DriversConfig")
         if model and found.model is None:
             found, model = with_model(found, model), None

@@ -1,0 +1,205 @@
+"""One question, or several at once: what is kept, however it ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import llmneutral
+from llmneutral_widgets.asking import MOST_CHUNKS, Question, ask, ask_all, cleaned
+from llmneutral_widgets.providers import Asked
+from llmneutral_widgets.scrub import Secrets
+from llmneutral_widgets.session import Sent
+from llmneutral_widgets.sinks import CollectSink
+from tests.loopback import Loopback, event, streamed, talk, whole
+from tests.widgets.shell import Echo
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+def question(driver: Any, text: str = "Hi", **fields: Any) -> Question:
+    stack = llmneutral.PromptStack.from_artifact(text)
+    sent = Sent(tuple(stack.messages), tuple(stack.messages), None, 0, False)
+    given = {"asked": Asked("me", driver), "stack": stack, "sent": sent, "conversation": "default", **fields}
+    return Question(**given)
+
+
+def chat(server: Loopback, **options: Any) -> Any:
+    return llmneutral.LocalServerDriversConfig("m", base_url=f"{server.url}/v1", **options).prompt_driver
+
+
+def test_an_answer_is_an_exchange_with_everything() -> None:
+    sink = CollectSink()
+    with Loopback(talk("Fine, thanks.")) as server:
+        outcome = ask(question(chat(server), cell_id="cell", execution_count=3), sink)
+    exchange = outcome.exchange
+    assert outcome.error is None
+    assert exchange is not None
+    assert exchange is sink.exchange
+    assert (exchange.status, exchange.text, exchange.provider, exchange.model) == (
+        "complete",
+        "Fine, thanks.",
+        "me",
+        "m",
+    )
+    assert (exchange.cell_id, exchange.execution_count) == ("cell", 3)
+    assert exchange.payload["messages"][0]["content"] == "Hi"
+    assert exchange.conversion.trace
+    assert exchange.deltas
+    assert exchange.timing["attempts"] == 1
+    assert 0 <= exchange.timing["first_delta_s"] <= exchange.timing["total_s"]
+    assert exchange.history == {"messages": 0, "sent": True}
+    assert exchange.created is not None
+    assert exchange.created.endswith("Z")
+
+
+def test_attempts_are_counted() -> None:
+    busy = whole({"error": {"message": "busy"}}, 503)
+    with Loopback(busy, talk("Fine.")) as server:
+        driver = chat(server)
+        driver.sleep = lambda seconds: None
+        exchange = ask(question(driver), CollectSink()).exchange
+    assert exchange is not None
+    assert exchange.timing["attempts"] == 2
+
+
+def test_what_cannot_be_asked_shows_and_keeps_nothing() -> None:
+    sink = CollectSink()
+    with pytest.raises(llmneutral.ConfigurationError, match="ANTHROPIC_API_KEY"):
+        ask(question(llmneutral.drivers_config("anthropic").prompt_driver), sink)
+    assert sink.request == {}
+
+
+def test_a_model_that_is_not_there_is_an_error_without_an_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLMNEUTRAL_LOCAL_MODEL", "nowhere.gguf")
+    sink = CollectSink()
+    driver = llmneutral.LocalDriversConfig().prompt_driver
+    outcome = ask(question(driver), sink)
+    assert outcome.exchange is None
+    assert isinstance(outcome.error, llmneutral.LLMNeutralError)
+    assert sink.error is outcome.error
+    outcomes, _ = ask_all([question(driver), question(Echo())], [CollectSink(), CollectSink()])
+    assert [outcome.exchange.status for outcome in outcomes if outcome.exchange] == ["failed", "complete"]
+
+
+def test_a_driver_that_makes_its_own_requests() -> None:
+    driver = Echo()
+    exchange = ask(question(driver), CollectSink()).exchange
+    assert exchange is not None
+    assert (exchange.text, exchange.conversion) == ("HI ", None)
+    assert driver.stacks[0].settings == {"stream": True}, "nothing of ours is in its settings"
+
+
+def test_a_tool_is_kept_by_name_and_digest() -> None:
+    def weather(city: str) -> str:
+        """Tells the weather."""
+        return city
+
+    stack = llmneutral.PromptStack.from_artifact("Hi")
+    stack.tools = [weather]
+    exchange = ask(question(Echo(), stack=stack), CollectSink()).exchange
+    assert exchange is not None
+    (kept,) = exchange.to_json()["tools"]
+    assert kept["name"] == "weather"
+    assert len(kept["schema_sha256"]) == 64
+
+
+def test_a_form_that_is_not_kept_to_fails_though_it_was_streamed() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    stack = llmneutral.PromptStack.from_artifact("Hi")
+    stack.output_schema = schema
+    with Loopback(talk("no JSON at all")) as server:
+        outcome = ask(question(chat(server), stack=stack), CollectSink())
+    assert isinstance(outcome.error, llmneutral.StructuredOutputError)
+    assert outcome.exchange is not None
+    assert outcome.exchange.status == "failed"
+    assert outcome.exchange.text == "no JSON at all"
+    assert outcome.exchange.output_schema is not None
+    with Loopback(talk('{"a": 1}')) as server:
+        fine = ask(question(chat(server), stack=stack), CollectSink())
+    assert fine.error is None
+    assert fine.exchange is not None
+    assert fine.exchange.parsed == {"a": 1}
+
+
+def test_a_long_recording_is_cut() -> None:
+    chunk = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "w"}, "finish_reason": None}]}
+    end = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    with Loopback(streamed([b"".join([event(chunk)] * (MOST_CHUNKS + 50)), end, "[DONE]"])) as server:
+        exchange = ask(question(chat(server)), CollectSink()).exchange
+    assert exchange is not None
+    assert len(exchange.text) == MOST_CHUNKS + 50
+    assert len(exchange.deltas) == MOST_CHUNKS
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Several
+
+
+class Waiting(Echo):
+    """Says a word when it is let, and waits for ever after that, as a provider does that is silent."""
+
+    def __init__(self, gate: threading.Barrier) -> None:
+        super().__init__()
+        self.gate = gate
+        self.forever = threading.Event()
+
+    def try_stream(self, prompt_stack: llmneutral.PromptStack) -> Iterator[llmneutral.DeltaMessage]:
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("word "))
+        self.gate.wait(5)
+        self.forever.wait(20)
+
+
+def test_several_are_asked_at_the_same_time() -> None:
+    gate = threading.Barrier(2)
+    drivers = [Waiting(gate), Waiting(gate)]
+    for driver in drivers:
+        driver.forever.set()
+    outcomes, interrupt = ask_all([question(driver) for driver in drivers], [CollectSink(), CollectSink()])
+    assert interrupt is None
+    assert [outcome.exchange.text for outcome in outcomes if outcome.exchange] == ["word ", "word "]
+
+
+def test_an_interrupt_does_not_wait_for_a_provider_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Barrier(2)
+    silent = Waiting(gate)
+    original, main = threading.Thread.join, threading.current_thread()
+    pressed: list[float] = []
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        if threading.current_thread() is main and not pressed and silent.gate.n_waiting:
+            silent.gate.wait(5)
+            pressed.append(time.monotonic())
+            raise KeyboardInterrupt
+        original(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", join)
+    sinks = [CollectSink(), CollectSink()]
+    outcomes, interrupt = ask_all([question(Echo()), question(silent)], sinks)
+    assert isinstance(interrupt, KeyboardInterrupt)
+    assert time.monotonic() - pressed[0] < 1.0
+    found = [outcome.exchange for outcome in outcomes]
+    assert [(e.status, e.text) for e in found if e] == [("complete", "HI "), ("interrupted", "word ")]
+    assert sinks[1].exchange is found[1]
+    silent.forever.set()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Errors
+
+
+def test_an_error_is_cleaned_with_everything_it_was_caused_by() -> None:
+    secrets = Secrets(["tiger-lily-umbrella"])
+    inner = ValueError("tiger-lily-umbrella", 5)
+    outer = llmneutral.RateLimitError("it said tiger-lily-umbrella", hint="not tiger-lily-umbrella")
+    outer.__cause__ = inner
+    inner.__context__ = outer  # a circle ends
+    assert cleaned(outer, secrets) is outer
+    told = " ".join([str(outer), *outer._render_traceback_(), str(inner.args)])
+    assert "tiger" not in told
+    assert told.count("•••") >= 4
+    assert inner.args[1] == 5

@@ -1,0 +1,156 @@
+"""The picker and `Defaults` always agree, whoever moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextvars import copy_context
+
+import pytest
+
+import llmneutral
+from llmneutral import Defaults
+from llmneutral_widgets import panels
+from llmneutral_widgets.panels import WIDGET, ProviderPicker
+from llmneutral_widgets.providers import Providers
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ipywidgets, when it is imported
+
+
+@pytest.fixture
+def picker() -> Iterator[ProviderPicker]:
+    before = Defaults.drivers_config if Defaults.is_set else None
+    Defaults.drivers_config = llmneutral.drivers_config("local")
+    made = ProviderPicker()
+    yield made
+    made.close()
+    Defaults.drivers_config = before
+
+
+def labels(picker: ProviderPicker) -> dict[str, str]:
+    return {value: label for label, value in picker.dropdown.options}
+
+
+def test_a_pick_sets_the_base(picker: ProviderPicker) -> None:
+    picker.dropdown.value = "local-messages"
+    assert Defaults.base.name == "local-messages"
+    assert Defaults.drivers_config.prompt_driver.api_mode == "anthropic_messages"
+    assert picker.last_error is None
+
+
+def test_it_follows_what_code_sets(picker: ProviderPicker) -> None:
+    Defaults.drivers_config = llmneutral.drivers_config("anthropic")
+    assert picker.dropdown.value == "anthropic"
+    assert picker.model.value == "claude-sonnet-5-5"
+
+
+def test_it_says_what_is_missing(picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert labels(picker)["openai"] == "openai (no key)"
+    assert labels(picker)["local"] in ("local", "local (SDK not installed)")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    picker.follow(Defaults)
+    assert labels(picker)["openai"] == "openai"
+
+
+def test_a_pick_and_back_keeps_the_very_config(picker: ProviderPicker) -> None:
+    """With its key and its settings."""
+    mine = llmneutral.AnthropicDriversConfig(api_key="sk-ant-0123456789", model="claude-mine")
+    Defaults.drivers_config = mine
+    assert labels(picker)["anthropic"] == "anthropic"
+    picker.dropdown.value = "local"
+    picker.dropdown.value = "anthropic"
+    assert Defaults.base is mine
+
+
+def test_a_config_with_a_name_of_its_own_becomes_an_option(picker: ProviderPicker) -> None:
+    class Mine(llmneutral.OpenAiDriversConfig):
+        @property
+        def name(self) -> str:
+            return "mine"
+
+    Defaults.drivers_config = Mine()
+    assert picker.dropdown.value == "mine"
+    picker.dropdown.value = "local"
+    picker.dropdown.value = "mine"
+    assert isinstance(Defaults.base, Mine)
+
+
+def test_inside_a_with_block_it_shows_the_base_and_marks_what_counts(picker: ProviderPicker) -> None:
+    with llmneutral.drivers_config("anthropic"):
+        assert picker.dropdown.value == "local"
+        assert picker.mark.value == "inside <code>with</code>: anthropic (after it: local)"
+        picker.dropdown.value = "openai"
+        assert Defaults.drivers_config.name == "anthropic", "a pick never changes the running block"
+        assert Defaults.base.name == "openai"
+    assert picker.mark.value == ""
+    assert Defaults.drivers_config.name == "openai"
+
+
+def test_a_pick_in_another_thread_reaches_this_one(picker: ProviderPicker) -> None:
+    """As ipykernel serves widgets while a cell runs."""
+    thread = threading.Thread(target=copy_context().run, args=(setattr, picker.dropdown, "value", "openai"))
+    thread.start()
+    thread.join()
+    assert Defaults.drivers_config.name == "openai"
+
+
+def test_the_model_is_another_field_that_takes_any_value(picker: ProviderPicker) -> None:
+    Defaults.drivers_config = llmneutral.drivers_config("openai")
+    picker.model.value = "gpt-of-mine"
+    assert Defaults.base.model == "gpt-of-mine"
+    assert Defaults.base.name == "openai"
+    assert "gpt-6-luna" in picker.model.options, "the way back is suggested"
+    picker.model.value = " "
+    assert Defaults.base.model == "gpt-of-mine", "an empty field means nothing"
+
+
+def test_two_pickers_agree(picker: ProviderPicker) -> None:
+    other = ProviderPicker()
+    other.dropdown.value = "anthropic"
+    assert picker.dropdown.value == "anthropic"
+    other.close()
+    picker.dropdown.value = "local"
+    assert other.dropdown.value == "anthropic", "one that is closed follows no more"
+
+
+def test_what_fails_is_told_in_the_widget_and_nowhere_else(
+    picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("no <list> for sk-0123456789abcdef")
+
+    monkeypatch.setattr(Providers, "rows", fails)
+    Defaults.drivers_config = llmneutral.drivers_config("openai")
+    assert isinstance(picker.last_error, RuntimeError)
+    assert picker.status.value == "<span role=status>RuntimeError: no &lt;list&gt; for •••</span>"
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.undo()
+    Defaults.drivers_config = llmneutral.drivers_config("local")
+    assert picker.last_error is None
+    assert picker.status.value == ""
+
+
+def test_controls_have_names(picker: ProviderPicker) -> None:
+    assert picker.dropdown.description == "Provider"
+    assert picker.model.description == "Model"
+
+
+def test_where_there_are_no_widgets_it_is_a_table(picker: ProviderPicker) -> None:
+    bundle = picker._repr_mimebundle_()
+    assert set(bundle) == {WIDGET, "text/html", "text/plain"}
+    assert "no key needed" in bundle["text/html"]
+    assert bundle["text/plain"] == "Provider: local"
+
+
+def test_the_picker_of_a_kernel_is_one() -> None:
+    providers = Providers()
+    try:
+        Defaults.drivers_config = llmneutral.drivers_config("local")
+        first = panels.picker(providers)
+        assert panels.picker(providers) is first
+        panels.close()
+        assert panels.picker(providers) is not first
+    finally:
+        panels.close()
+        providers.close()
+        Defaults.drivers_config = None
