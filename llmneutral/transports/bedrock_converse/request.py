@@ -190,13 +190,6 @@ def _limit(job: Job) -> int | None:
     return min(given, default=None)
 
 
-def _max_tokens(value: int, job: Job, payload: JSONObject) -> None:
-    limit = _limit(job)
-    if limit != value:
-        job.note("coerced", f"max_tokens: {value} is more than this model gives; {limit} is sent")
-    put(payload, "inferenceConfig.maxTokens", limit)
-
-
 def _refused(name: str, value: float, job: Job, payload: JSONObject) -> str | None:
     """Says why a setting of sampling is refused beside what the request asks of the model's reasoning."""
     more = payload.get(MORE, {})
@@ -286,7 +279,7 @@ def _guardrail(value: JSONObject, job: Job, payload: JSONObject) -> None:
 
 
 PARAMS: dict[str, Param] = {
-    "max_tokens": Param(write=_max_tokens),
+    "max_tokens": Param("inferenceConfig.maxTokens"),
     "temperature": Param(low=0, high=1, write=_temperature),
     "top_p": Param(low=0, high=1, write=_top_p),
     "top_k": Param(write=_top_k),
