@@ -356,8 +356,8 @@ class GenericMessageContent(BaseMessageContent, frozen=True, tag="generic"):
     kind_key: ClassVar[str] = "type"
 
     def to_text(self) -> str:
-        """Returns the kind of the block."""
-        return f"[{self.value.get(self.kind_key, 'block')}]"
+        """Returns the kind of the block: its type, or the first of its keys."""
+        return f"[{self.value.get(self.kind_key) or next(iter(self.value), 'block')}]"
 
 
 MessageContent = (
