@@ -13,24 +13,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-Clock = Callable[[], float]
+
+def compare(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Returns the median of the CPU seconds that each side takes; one round before the first does not count."""
+    return medians({name: partial(cpu_of, work) for name, work in sides.items()}, rounds)
 
 
-def cpu_of(work: Callable[[], object], clock: Clock = time.process_time) -> float:
-    """Returns the seconds that some work takes."""
-    began = clock()
+def cpu_of(work: Callable[[], object]) -> float:
+    """Returns the CPU seconds that some work takes."""
+    began = time.process_time()
     work()
-    return clock() - began
+    return time.process_time() - began
 
 
-def compare(
-    sides: Mapping[str, Callable[[], object]], rounds: int = 9, clock: Clock = time.process_time
-) -> dict[str, float]:
-    """Returns the median seconds of each side; one round before the first does not count."""
-    return medians({name: partial(cpu_of, work, clock) for name, work in sides.items()}, rounds)
-
-
-def medians(sides: Mapping[str, Callable[[], float]], rounds: int = 9) -> dict[str, float]:
+def medians(sides: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """The same for sides that tell by themselves what they took."""
     told: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(rounds + 1):
