@@ -26,7 +26,7 @@ MODEL = "bench-model"
 # --- answers ------------------------------------------------------------------------------------
 
 
-def _chat_chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+def _chat_chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {
         "id": "chatcmpl-bench0000000000000000000000",
         "object": "chat.completion.chunk",
@@ -36,7 +36,6 @@ def _chat_chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -
         "system_fingerprint": None,
         "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
         "usage": None,
-        **more,
     }
 
 
