@@ -196,7 +196,7 @@ def test_an_address_goes_as_it_is(api: str, url: str) -> None:
 
 
 @over_apis
-@pytest.mark.parametrize("url", ["picture.png", "/home/me/picture.png", "C:\\a.png", "file:///etc/passwd", "x" * 900])
+@pytest.mark.parametrize("url", ["picture.png", "/pictures/a.png", "C:\\a.png", "file:///etc/passwd", "x" * 900])
 def test_a_path_is_no_address(api: str, url: str) -> None:
     error = refused(api, Image(url=url))
     assert "no address that a provider can read" in str(error)
