@@ -137,7 +137,7 @@ if TYPE_CHECKING:
     from llmneutral.ir.deltas import TextDeltaMessageContent as TextDeltaMessageContent
     from llmneutral.ir.deltas import ThinkingDeltaMessageContent as ThinkingDeltaMessageContent
     from llmneutral.ir.messages import Message as Message
-    from llmneutral.ir.reduce import contents_of as contents_of
+    from llmneutral.ir.reduction import contents_of as contents_of
     from llmneutral.ir.responses import ErrorInfo as ErrorInfo
     from llmneutral.ir.responses import FailedAttempt as FailedAttempt
     from llmneutral.ir.responses import NormalizedResponse as NormalizedResponse
@@ -371,7 +371,7 @@ _PLACES = {
         "RefusalDeltaMessageContent TextDeltaMessageContent ThinkingDeltaMessageContent"
     ),
     "llmneutral.ir.messages": "Message",
-    "llmneutral.ir.reduce": "contents_of",
+    "llmneutral.ir.reduction": "contents_of",
     "llmneutral.ir.responses": "ErrorInfo FailedAttempt NormalizedResponse ResponseMetadata Usage",
     "llmneutral.ir.stack": "PromptStack",
     "llmneutral.ir.tools": "Tool ToolAction ToolDefinition activity",

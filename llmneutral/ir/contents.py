@@ -18,6 +18,7 @@ import msgspec
 
 from llmneutral.ir import artifacts as art
 from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
+from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.tools import ToolAction
 
 if TYPE_CHECKING:
@@ -314,8 +315,6 @@ class ActionResultMessageContent(BaseMessageContent, frozen=True, tag="tool_resu
 
     def __post_init__(self) -> None:
         if self.parts is None and isinstance(self.output, _REDUCIBLE):
-            from llmneutral.ir.reduce import output_of  # it knows the contents, so they cannot know it before
-
             output, parts, is_error = output_of(self.output)
             _put(self, "output", output)
             _put(self, "parts", parts)
@@ -326,6 +325,23 @@ class ActionResultMessageContent(BaseMessageContent, frozen=True, tag="tool_resu
         if self.parts is not None:
             return "\n".join([part.to_text() for part in self.parts])
         return art.text_of(self.output)
+
+
+def output_of(output: Any) -> tuple[Any, tuple[Any, ...] | None, bool]:
+    """Returns what a tool gave back as the fields of a result: its data, its blocks, and whether the tool failed."""
+    is_error = isinstance(output, art.ErrorArtifact)
+    if isinstance(output, art.JsonArtifact | art.TextArtifact | art.InfoArtifact | art.ErrorArtifact):
+        return output.value, None, is_error
+    if isinstance(output, art.BaseArtifact | BaseMessageContent) or holds_blocks(output):
+        return None, contents_of(output), False
+    return output, None, False
+
+
+def holds_blocks(output: Any) -> bool:
+    """Whether a list holds artifacts: then its members are blocks, else it is data."""
+    return isinstance(output, list | tuple) and any(
+        isinstance(member, art.BaseArtifact | BaseMessageContent) for member in output
+    )
 
 
 _REDUCIBLE = (art.BaseArtifact, BaseMessageContent, list, tuple)

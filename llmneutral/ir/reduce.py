@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import mimetypes
-from functools import singledispatch
 from typing import Any
 
 from llmneutral.ir import artifacts as art
@@ -23,18 +22,14 @@ from llmneutral.ir.contents import (
     Origin,
     TextMessageContent,
 )
+from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.tools import ToolAction
 
 Contents = tuple[BaseMessageContent, ...]
 
 
-@singledispatch
-def contents_of(artifact: Any) -> Contents:
-    """Returns the contents that an artifact stands for.
-
-    Raises:
-        TypeError: If bytes are given without a media type.
-    """
+@contents_of.register(object)
+def _(artifact: Any) -> Contents:
     return (TextMessageContent(art.text_of(artifact)),)
 
 
@@ -100,20 +95,3 @@ def _(artifact: art.ListArtifact) -> Contents:
 def result_of(output: Any, action: ToolAction) -> ActionResultMessageContent:
     """Returns the result block for what a tool gave back: text and data as they are, artifacts as blocks."""
     return ActionResultMessageContent(action.tag, output, name=action.name, path=action.path)
-
-
-def output_of(output: Any) -> tuple[Any, Contents | None, bool]:
-    """Returns what a tool gave back as the fields of a result: its data, its blocks, and whether the tool failed."""
-    is_error = isinstance(output, art.ErrorArtifact)
-    if isinstance(output, art.JsonArtifact | art.TextArtifact | art.InfoArtifact | art.ErrorArtifact):
-        return output.value, None, is_error
-    if isinstance(output, art.BaseArtifact | BaseMessageContent) or holds_blocks(output):
-        return None, contents_of(output), False
-    return output, None, False
-
-
-def holds_blocks(output: Any) -> bool:
-    """Whether a list holds artifacts: then its members are blocks, else it is data."""
-    return isinstance(output, list | tuple) and any(
-        isinstance(member, art.BaseArtifact | BaseMessageContent) for member in output
-    )

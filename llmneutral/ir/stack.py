@@ -27,6 +27,8 @@ class PromptStack:
         tools: Functions, `Tool` objects, or OpenAI-format dicts.
         output_schema: A pydantic model, dataclass, TypedDict, or JSON Schema dict.
         settings: Neutral settings (temperature …); a keyword of the call wins over them.
+        read_from: The API mode whose request it was read from, if it was; what stands in `settings["extra_body"]` is
+            then that API's own, and no other one is sent it.
     """
 
     def __init__(
@@ -36,11 +38,13 @@ class PromptStack:
         tools: Sequence[Any] = (),
         output_schema: Any = None,
         settings: JSONObject | None = None,
+        read_from: str | None = None,
     ) -> None:
         self.messages = list(messages)
         self.tools = list(tools)
         self.output_schema = output_schema
         self.settings = dict(settings or {})
+        self.read_from = read_from
 
     @classmethod
     def from_artifact(cls, artifact: Any) -> PromptStack:
@@ -100,7 +104,13 @@ class PromptStack:
             )
             for i, message in enumerate(self.messages)
         ]
-        return PromptStack(kept, tools=self.tools, output_schema=self.output_schema, settings=self.settings)
+        return PromptStack(
+            kept,
+            tools=self.tools,
+            output_schema=self.output_schema,
+            settings=self.settings,
+            read_from=self.read_from,
+        )
 
     def to_openai(self) -> list[JSONObject]:
         """Returns the messages in OpenAI's format."""
@@ -117,7 +127,7 @@ class PromptStack:
 
     def to_json(self) -> str:
         """Returns the stack as JSON text, without loss; functions among the tools become their definitions."""
-        return wire.stack_to_json(self.messages, self.tools, self.output_schema, self.settings)
+        return wire.stack_to_json(**vars(self))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PromptStack:

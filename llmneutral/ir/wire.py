@@ -376,7 +376,9 @@ _WRITERS: dict[type, Callable[[Any], JSONObject]] = {
 # --- stacks as JSON -----------------------------------------------------------------------------
 
 
-def stack_to_json(messages: list[Message], tools: Iterable[Any], output_schema: Any, settings: JSONObject) -> str:
+def stack_to_json(
+    messages: list[Message], tools: Iterable[Any], output_schema: Any, settings: JSONObject, read_from: str | None
+) -> str:
     """Writes a stack as JSON text."""
     from llmneutral.ir.schemas import to_json_schema
 
@@ -385,7 +387,7 @@ def stack_to_json(messages: list[Message], tools: Iterable[Any], output_schema: 
         "tools": [tool.to_openai() for tool in definitions(tools)],
         "output_schema": None if output_schema is None else to_json_schema(output_schema),
         "settings": settings,
-    }
+    } | ({} if read_from is None else {"read_from": read_from})
     try:
         return msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # an unpaired surrogate: only an escape can write it
@@ -408,4 +410,5 @@ def stack_from_json(text: str | bytes) -> dict[str, Any]:
         "tools": data.get("tools") or (),
         "output_schema": data.get("output_schema"),
         "settings": data.get("settings"),
+        "read_from": data.get("read_from"),
     }
