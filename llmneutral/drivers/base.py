@@ -274,12 +274,12 @@ class BasePromptDriver:
         """Returns what to do about a failure, or None for its class's own words."""
         return hint_for(error, self.api_key.name)
 
-    def require_key(self) -> None:
-        """Raises where a key is needed and there is none.
+    def secrets(self) -> tuple[str, ...]:
+        """Returns what must not stand in an error or event."""
+        return tuple([key for key in (self.api_key.read(), getattr(self._client, "api_key", None)) if key])
 
-        Raises:
-            ConfigurationError: If so, naming the variable.
-        """
+    def require_key(self) -> None:
+        """Raises a ConfigurationError where a key is needed and there is none; it names the variable."""
         if self.needs_key and not is_local(self.base_url) and self._client is None and self._async_client is None:
             self.api_key.require(type(self).__name__, self.provider)
 

@@ -98,7 +98,7 @@ class ApiKey:
     """
 
     def __init__(self, given: str | None, variables: tuple[str, ...]) -> None:
-        self._given = given
+        self._given = (given or "").strip() or None
         self.variables = variables
 
     @property
@@ -107,9 +107,22 @@ class ApiKey:
         return " or ".join(self.variables) or None
 
     def read(self) -> str | None:
-        """Returns the key of this moment, or None."""
-        found = [value for name in self.variables if (value := os.environ.get(name, "").strip())]
-        return self._given or (found[0] if found else None)
+        """Returns the key of this moment, or None.
+
+        Raises:
+            ConfigurationError: If it holds a sign that no header can carry (a line end, a typographic dash).
+        """
+        found = self._found()
+        if found is not None and not (found.isascii() and found.isprintable()):
+            raise ConfigurationError(
+                f"the key ({self.name or 'api_key='}) holds a sign that no key has",
+                hint="Copy it once more, by itself.",
+            )
+        return found
+
+    def _found(self) -> str | None:
+        values = [value for name in self.variables if (value := os.environ.get(name, "").strip())]
+        return self._given or (values[0] if values else None)
 
     def require(self, who: str, provider: str | None) -> None:
         """Raises where there is none.
@@ -125,7 +138,7 @@ class ApiKey:
             )
 
     def __repr__(self) -> str:
-        return "key set" if self.read() else "key not set"
+        return "key set" if self._found() else "key not set"
 
 
 def key_variables_of(provider: str | None, base_url: str | None, own: str | None) -> tuple[str, ...]:

@@ -14,6 +14,10 @@ DRIVERS = {
     "chat_completions": "openai:OpenAiChatPromptDriver",
     "codex_responses": "openai:OpenAiResponsesPromptDriver",
     "anthropic_messages": "anthropic:AnthropicPromptDriver",
+    "bedrock_converse": "bedrock:BedrockPromptDriver",
+    "gemini_native": "google:GooglePromptDriver",
+    "cohere_chat": "cohere:CoherePromptDriver",
+    "mistral_chat": "mistral:MistralPromptDriver",
 }
 
 

@@ -215,7 +215,7 @@ def call_of(
         options=options,
         clock=driver.clock,
         context={**names, "host": read_address(driver.base_url).host or _host_of(conversion)},
-        secrets=(driver.api_key.read() or "",),
+        secrets=driver.secrets(),
         hint=driver.hint,
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 import time
 import weakref
@@ -33,6 +34,7 @@ CONNECT, READ, IDLE = 10.0, 600.0, 120.0
 JSON_HEADERS = {"Content-Type": "application/json"}
 KEY_HEADERS = {"x-api-key": "X-Api-Key", "both": "X-Api-Key", "api-key": "api-key"}
 """By the fact `auth_header`: where the key goes beside the bearer token, or (but for `both`) in its place."""
+SECRET_HEADERS = re.compile(r"auth|key|token|secret|cookie|credential", re.IGNORECASE)
 Headers = dict[str, Any]
 
 
@@ -85,6 +87,10 @@ class HttpPromptDriver(BasePromptDriver):
         if way == "none" or (headers and way != "both"):
             headers["Authorization"] = sdk(self.sdk).Omit()
         return headers
+
+    def secrets(self) -> tuple[str, ...]:
+        """Returns the keys, also those that stand in headers of the caller's."""
+        return (*super().secrets(), *[text for name, text in self._headers.items() if SECRET_HEADERS.search(name)])
 
     def auth_header(self) -> str:
         """Returns how the key is sent (see the fact of this name) to the address that is really asked."""
@@ -246,7 +252,7 @@ class HttpPromptDriver(BasePromptDriver):
         if (body := getattr(error, "body", None)) is not None:
             return provider_error(**read_error_body(body))
         kind = exception_type(error)
-        return None if kind is None else provider_error(kind, message=_said(error), raw_type=type(error).__name__)
+        return None if kind is None else provider_error(kind, message=error_text(error), raw_type=type(error).__name__)
 
 
 class _Kept:
@@ -291,7 +297,7 @@ def _text_of(response: Any) -> str:
         return ""
 
 
-def _said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error in words, with what is behind it: the SDKs say no more than "Connection error."."""
     said, cause = str(error) or type(error).__name__, error.__cause__
     if cause is None or str(cause) == said:

@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from llmneutral import BaseEvent, EventBus
+from llmneutral import BaseEvent, EventBus, LLMNeutralError
 from llmneutral.errors import MASK
 from tests.drivers.endpoints import APIS, KEY, WAYS, Asking, chunks_of, deltas_before, driver_for
 from tests.drivers.test_http_answers import fails, inside
@@ -77,3 +77,16 @@ def test_no_delta_and_no_repr_holds_the_key(api: str) -> None:
         texts = [repr(deltas), repr(stream.response), repr(driver), repr(driver.preview("hi")), repr(stream)]
     assert KEY not in "\n".join(texts)
     assert any(delta.kind == "error" for delta in deltas)
+
+
+def test_keys_in_headers_and_in_clients_are_secrets_too() -> None:
+    import openai
+
+    leak = whole({"error": {"message": "with header-secret-1 and client-secret-2 for team-red-green"}}, 400)
+    with Loopback(leak) as server, openai.OpenAI(api_key="client-secret-2", base_url=server.url, max_retries=0) as own:
+        headers = {"X-Auth-Token": "header-secret-1", "X-Team": "team-red-green"}
+        driver = driver_for("chat_completions", server, client=own, headers=headers)
+        with pytest.raises(LLMNeutralError) as caught:
+            driver.run("hi")
+    assert "secret" not in shown(caught.value)
+    assert "team-red-green" in str(caught.value)

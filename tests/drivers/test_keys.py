@@ -50,6 +50,16 @@ def test_the_given_key_comes_first_then_the_variables_in_their_order(monkeypatch
     assert key.read() == "two"
 
 
+@pytest.mark.parametrize("wrong", ["sk-one\nsk-two", "sk–dash", "sk-\x00zero"])
+def test_a_key_that_cannot_be_one_is_told_and_not_shown(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    monkeypatch.setenv("A_KEY", "k")
+    with pytest.raises(ConfigurationError, match=r"the key \(A_KEY\) holds a sign") as caught:
+        ApiKey(wrong, ("A_KEY",)).read()
+    assert "sk" not in str(caught.value)
+    assert str(ApiKey(wrong, ())) == "key set"
+    assert ApiKey(" spaced \n", ()).read() == "spaced"
+
+
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"X has no key: A_KEY or B_KEY is not set"):
         ApiKey(None, ("A_KEY", "B_KEY")).require("X", None)
