@@ -88,5 +88,6 @@ def test_keys_in_headers_and_in_clients_are_secrets_too() -> None:
         driver = driver_for("chat_completions", server, client=own, headers=headers)
         with pytest.raises(LLMNeutralError) as caught:
             driver.run("hi")
-    assert "secret" not in shown(caught.value)
+    assert "header-secret" not in shown(caught.value)
+    assert "client-secret" not in shown(caught.value)
     assert "team-red-green" in str(caught.value)
