@@ -18,18 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llmneutral.configs import CONFIGS as CONFIGS
+    from llmneutral.configs import AmazonBedrockDriversConfig as AmazonBedrockDriversConfig
     from llmneutral.configs import AnthropicDriversConfig as AnthropicDriversConfig
     from llmneutral.configs import AzureOpenAiDriversConfig as AzureOpenAiDriversConfig
+    from llmneutral.configs import CohereDriversConfig as CohereDriversConfig
     from llmneutral.configs import DashScopeDriversConfig as DashScopeDriversConfig
     from llmneutral.configs import DeepSeekDriversConfig as DeepSeekDriversConfig
     from llmneutral.configs import Defaults as Defaults
     from llmneutral.configs import DriversConfig as DriversConfig
     from llmneutral.configs import DummyDriversConfig as DummyDriversConfig
+    from llmneutral.configs import GoogleDriversConfig as GoogleDriversConfig
     from llmneutral.configs import GroqDriversConfig as GroqDriversConfig
     from llmneutral.configs import KimiCodingDriversConfig as KimiCodingDriversConfig
     from llmneutral.configs import LocalDriversConfig as LocalDriversConfig
     from llmneutral.configs import LocalServerDriversConfig as LocalServerDriversConfig
     from llmneutral.configs import MiniMaxDriversConfig as MiniMaxDriversConfig
+    from llmneutral.configs import MistralDriversConfig as MistralDriversConfig
     from llmneutral.configs import MoonshotDriversConfig as MoonshotDriversConfig
     from llmneutral.configs import OllamaDriversConfig as OllamaDriversConfig
     from llmneutral.configs import OpenAiChatDriversConfig as OpenAiChatDriversConfig
@@ -48,11 +52,15 @@ if TYPE_CHECKING:
     from llmneutral.convert.transport import Transport as Transport
     from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
     from llmneutral.drivers.base import BasePromptDriver as BasePromptDriver
+    from llmneutral.drivers.bedrock import BedrockPromptDriver as BedrockPromptDriver
+    from llmneutral.drivers.cohere import CoherePromptDriver as CoherePromptDriver
     from llmneutral.drivers.counting import TokenCount as TokenCount
     from llmneutral.drivers.dummy import DummyPromptDriver as DummyPromptDriver
     from llmneutral.drivers.fallback import FallbackDriver as FallbackDriver
+    from llmneutral.drivers.google import GooglePromptDriver as GooglePromptDriver
     from llmneutral.drivers.local import LocalPromptDriver as LocalPromptDriver
     from llmneutral.drivers.making import make_driver as make_driver
+    from llmneutral.drivers.mistral import MistralPromptDriver as MistralPromptDriver
     from llmneutral.drivers.openai import AzureOpenAiPromptDriver as AzureOpenAiPromptDriver
     from llmneutral.drivers.openai import OpenAiChatPromptDriver as OpenAiChatPromptDriver
     from llmneutral.drivers.openai import OpenAiResponsesPromptDriver as OpenAiResponsesPromptDriver
@@ -174,6 +182,7 @@ __all__ = [
     "ActionCallMessageContent",
     "ActionChunkEvent",
     "ActionResultMessageContent",
+    "AmazonBedrockDriversConfig",
     "AnthropicDriversConfig",
     "AnthropicPromptDriver",
     "ApiModeDecision",
@@ -190,10 +199,13 @@ __all__ = [
     "BaseEvent",
     "BaseMessageContent",
     "BasePromptDriver",
+    "BedrockPromptDriver",
     "BillingError",
     "BlobArtifact",
     "CONFIGS",
     "Change",
+    "CohereDriversConfig",
+    "CoherePromptDriver",
     "ConfigurationError",
     "ConflictError",
     "ContentFilterError",
@@ -222,6 +234,8 @@ __all__ = [
     "GenericArtifact",
     "GenericDeltaMessageContent",
     "GenericMessageContent",
+    "GoogleDriversConfig",
+    "GooglePromptDriver",
     "GroqDriversConfig",
     "ImageArtifact",
     "ImageDeltaMessageContent",
@@ -243,6 +257,8 @@ __all__ = [
     "Message",
     "MiniMaxDriversConfig",
     "MissingExtraError",
+    "MistralDriversConfig",
+    "MistralPromptDriver",
     "MoonshotDriversConfig",
     "NormalizedResponse",
     "NotFoundError",
@@ -321,9 +337,10 @@ __all__ = [
 
 _PLACES = {
     "llmneutral.configs": (
-        "AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS DashScopeDriversConfig DeepSeekDriversConfig "
-        "Defaults DriversConfig DummyDriversConfig GroqDriversConfig KimiCodingDriversConfig "
-        "LocalDriversConfig LocalServerDriversConfig MiniMaxDriversConfig MoonshotDriversConfig "
+        "AmazonBedrockDriversConfig AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS "
+        "CohereDriversConfig DashScopeDriversConfig DeepSeekDriversConfig Defaults DriversConfig "
+        "DummyDriversConfig GoogleDriversConfig GroqDriversConfig KimiCodingDriversConfig LocalDriversConfig "
+        "LocalServerDriversConfig MiniMaxDriversConfig MistralDriversConfig MoonshotDriversConfig "
         "OllamaDriversConfig OpenAiChatDriversConfig OpenAiDriversConfig OpenRouterDriversConfig "
         "ReplayDriversConfig Status XAiDriversConfig drivers_config key_variables"
     ),
@@ -333,11 +350,15 @@ _PLACES = {
     "llmneutral.convert.transport": "Conversion Transport",
     "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
     "llmneutral.drivers.base": "BasePromptDriver",
+    "llmneutral.drivers.bedrock": "BedrockPromptDriver",
+    "llmneutral.drivers.cohere": "CoherePromptDriver",
     "llmneutral.drivers.counting": "TokenCount",
     "llmneutral.drivers.dummy": "DummyPromptDriver",
     "llmneutral.drivers.fallback": "FallbackDriver",
+    "llmneutral.drivers.google": "GooglePromptDriver",
     "llmneutral.drivers.local": "LocalPromptDriver",
     "llmneutral.drivers.making": "make_driver",
+    "llmneutral.drivers.mistral": "MistralPromptDriver",
     "llmneutral.drivers.openai": (
         "AzureOpenAiPromptDriver OpenAiChatPromptDriver OpenAiResponsesPromptDriver OwnServerPromptDriver"
     ),

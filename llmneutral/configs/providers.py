@@ -7,7 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from llmneutral.configs.base import DriversConfig, Row
+import msgspec
+
+from llmneutral.configs.base import DriversConfig, Row, Status
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.making import driver_class
 from llmneutral.errors import ConfigurationError
@@ -67,6 +69,56 @@ class AnthropicDriversConfig(DriversConfig):
     row = Row(
         "anthropic", MESSAGES_DRIVER, MESSAGES, "claude-sonnet-5-5", "ANTHROPIC_API_KEY", "anthropic", sdk="anthropic"
     )
+
+
+class GoogleDriversConfig(DriversConfig):
+    """Google's Gemini by its own API; GOOGLE_API_KEY counts where GEMINI_API_KEY is not set."""
+
+    row = Row(
+        "google", "google:GooglePromptDriver", "gemini_native", "gemini-3.8-flash", "GEMINI_API_KEY", "gemini",
+        sdk="google.genai", extra="google",
+    )  # fmt: skip
+
+    def status(self) -> Status:
+        """Tells what the config could do now, without importing an SDK."""
+        found = super().status()
+        return msgspec.structs.replace(found, key_set=found.key_set or bool(os.environ.get("GOOGLE_API_KEY")))
+
+
+class AmazonBedrockDriversConfig(DriversConfig):
+    """Amazon Bedrock by Converse, with the credentials of AWS's own chain.
+
+    Args:
+        region: Region; the session's, or AWS_REGION, unless given.
+        session: A `boto3.Session`.
+        **options: As for `DriversConfig`.
+    """
+
+    row = Row(
+        "bedrock", "bedrock:BedrockPromptDriver", "bedrock_converse", "us.anthropic.claude-sonnet-5-5-v1:0", None,
+        "bedrock", sdk="boto3", extra="bedrock",
+    )  # fmt: skip
+
+    def __init__(self, region: str | None = None, session: Any = None, **options: Any) -> None:
+        super().__init__(**{**options, "region": region, "session": session})
+
+
+class CohereDriversConfig(DriversConfig):
+    """Cohere by its Chat v2."""
+
+    row = Row(
+        "cohere", "cohere:CoherePromptDriver", "cohere_chat", "command-a-plus-05-2026", "CO_API_KEY", "cohere",
+        sdk="cohere", extra="cohere",
+    )  # fmt: skip
+
+
+class MistralDriversConfig(DriversConfig):
+    """Mistral by its own Chat."""
+
+    row = Row(
+        "mistral", "mistral:MistralPromptDriver", "mistral_chat", "mistral-large-latest", "MISTRAL_API_KEY", "mistral",
+        sdk="mistralai", extra="mistral",
+    )  # fmt: skip
 
 
 class DeepSeekDriversConfig(DriversConfig):
@@ -199,6 +251,10 @@ CONFIGS: dict[str, Callable[..., DriversConfig]] = {
     "openai-chat": OpenAiChatDriversConfig,
     "azure": AzureOpenAiDriversConfig,
     "anthropic": AnthropicDriversConfig,
+    "google": GoogleDriversConfig,
+    "bedrock": AmazonBedrockDriversConfig,
+    "cohere": CohereDriversConfig,
+    "mistral": MistralDriversConfig,
     "deepseek": DeepSeekDriversConfig,
     "moonshot": MoonshotDriversConfig,
     "dashscope": DashScopeDriversConfig,

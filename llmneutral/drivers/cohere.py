@@ -1,0 +1,101 @@
+"""Cohere's Chat v2 by the `cohere` SDK.
+
+The SDK makes and sends the request; answers are read from its HTTP responses, so that no event its types do not know is
+lost. It stands on `httpx`, where the other SDKs have gone on to `httpx2`. Docs: docs.cohere.com/reference/chat,
+github.com/cohere-ai/cohere-python
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.http_answers import AsyncChunks, Chunks, read_body
+from llmneutral.drivers.sdk_calls import SdkPromptDriver, Watched
+
+OFFICIAL = "https://api.cohere.com"
+
+
+class CoherePromptDriver(SdkPromptDriver):
+    """The `cohere` SDK as the wire of a driver."""
+
+    sdk = "cohere"
+    package = "cohere"
+    extra = "cohere"
+    http_library = "httpx"
+    address_variable = "CO_API_URL"
+    key_variable: str | None = "CO_API_KEY"
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        at_home = options if options.get("base_url") or options.get("provider") else {**options, "provider": "cohere"}
+        super().__init__(model, **{"api_mode": "cohere_chat", **at_home})
+
+    def client_base_url(self) -> str | None:
+        """The client appends `/v2/chat` itself, so a trailing version goes."""
+        address = (super().client_base_url() or OFFICIAL).rstrip("/")
+        return address.removesuffix("/v2").removesuffix("/v1")
+
+    def sdk_client(self, module: Any, key: str, address: str | None, http: Any, *, asynchronous: bool) -> Any:
+        """Returns the SDK's client."""
+        kind = module.AsyncClientV2 if asynchronous else module.ClientV2
+        return kind(
+            api_key=key, base_url=address, max_retries=0, httpx_client=http, log_warning_experimental_features=False
+        )
+
+    def ask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
+        """Calls the SDK for a whole answer."""
+        response = client.with_raw_response.chat(**_arguments(conversion)).response
+        return read_body(response.content, response)
+
+    async def aask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
+        """The async twin of `ask`."""
+        response = (await client.with_raw_response.chat(**_arguments(conversion))).response
+        return read_body(response.content, response)
+
+    def begin(self, client: Any, conversion: Conversion, watched: Watched) -> Iterator[Any]:
+        """Calls the SDK for a stream, and reads the bytes of its response."""
+        opened = contextlib.ExitStack()
+        response = opened.enter_context(client.with_raw_response.chat_stream(**_arguments(conversion))).response
+        return CohereChunks(response, self.translated, opened)
+
+    async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
+        """The async twin of `begin`."""
+        opened = contextlib.AsyncExitStack()
+        asking = client.with_raw_response.chat_stream(**_arguments(conversion))
+        response = (await opened.enter_async_context(asking)).response
+        return AsyncCohereChunks(response, self.translated, opened)
+
+
+class CohereChunks(Chunks):
+    """The chunks of a stream; the SDK's context manager is left when they are closed."""
+
+    def __init__(self, response: Any, translate: Any, opened: contextlib.ExitStack) -> None:
+        super().__init__(response, translate)
+        self._opened = opened
+
+    def close(self) -> None:
+        """Ends the connection, unless the answer was read to its end."""
+        super().close()
+        self._opened.close()
+
+
+class AsyncCohereChunks(AsyncChunks):
+    """The async twin of `CohereChunks`."""
+
+    def __init__(self, response: Any, translate: Any, opened: contextlib.AsyncExitStack) -> None:
+        super().__init__(response, translate)
+        self._opened = opened
+
+    async def aclose(self) -> None:
+        """Ends the connection, unless the answer was read to its end."""
+        await super().aclose()
+        await self._opened.aclose()
+
+
+def _arguments(conversion: Conversion) -> dict[str, Any]:
+    options = {"max_retries": 0, **(conversion.payload.get("request_options") or {})}
+    if conversion.headers:
+        options["additional_headers"] = {**conversion.headers, **options.get("additional_headers", {})}
+    return {**conversion.payload, "request_options": options}

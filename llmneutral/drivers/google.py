@@ -1,0 +1,213 @@
+"""Google's Gemini by the `google-genai` SDK.
+
+A whole answer is asked for by `models.generate_content`, which gives its body as it came. Of a stream it gives typed
+objects only, which lack every field its types do not know; so a stream is asked for by the request method below it,
+where the SDK has one of the known signature. Docs: ai.google.dev/api/generate-content,
+github.com/googleapis/python-genai
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import msgspec
+
+from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.http_answers import read_body, request_id_of
+from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched
+from llmneutral.errors import ErrorFacts, read_error_body
+
+OFFICIAL = "https://generativelanguage.googleapis.com"
+API_VERSION = "v1beta"
+"""Unless the address ends in another; the SDK's own default, v1, has no thinking and no tools of Google's."""
+RAW_REQUEST = ("http_method", "path", "request_dict", "http_options")
+_VERSION = re.compile(r"/(v\d+(?:alpha|beta)?\d*)/?$")
+_END = object()
+
+
+class GooglePromptDriver(SdkPromptDriver):
+    """The `google-genai` SDK as the wire of a driver, with the Gemini Developer API.
+
+    For Vertex give `client=` (and `async_client=client.aio`) of `google.genai.Client(vertexai=True, …)`.
+    """
+
+    sdk = "google.genai"
+    package = "google-genai"
+    extra = "google"
+    address_variable = "GOOGLE_GEMINI_BASE_URL"
+    key_variable: str | None = "GEMINI_API_KEY"
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        at_home = options if options.get("base_url") or options.get("provider") else {**options, "provider": "gemini"}
+        super().__init__(model, **{"api_mode": "gemini_native", **at_home})
+
+    def client_base_url(self) -> str | None:
+        """The address; a version at its end is the API's version."""
+        return super().client_base_url() or OFFICIAL
+
+    def sdk_client(self, module: Any, key: str, address: str | None, http: Any, *, asynchronous: bool) -> Any:
+        """Returns the SDK's client; key and platform are said, because variables of the environment count else."""
+        found = _VERSION.search(address or "")
+        options: dict[str, Any] = {
+            "base_url": _VERSION.sub("", address or OFFICIAL),
+            "api_version": found[1] if found else API_VERSION,
+            "retry_options": None,
+            "httpx_async_client" if asynchronous else "httpx_client": http,
+        }
+        made = module.Client(api_key=key, vertexai=False, http_options=module.types.HttpOptions(**options))
+        return made.aio if asynchronous else made
+
+    def ask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
+        """Calls the SDK for a whole answer."""
+        return _body(client.models.generate_content(**_arguments(conversion, whole=True)))
+
+    async def aask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
+        """The async twin of `ask`."""
+        return _body(await client.models.generate_content(**_arguments(conversion, whole=True)))
+
+    def begin(self, client: Any, conversion: Conversion, watched: Watched) -> Iterator[Any]:
+        """Calls the SDK for a stream, and waits for its first chunk: the SDK asks for nothing before."""
+        request = _raw_request(client, "request_streamed")
+        if request is None:
+            stream = client.models.generate_content_stream(**_arguments(conversion, whole=False))
+        else:
+            stream = request("post", _path(conversion), conversion.to_json(), _http_options(conversion))
+        return GoogleChunks(self, stream, next(stream, _END), watched)
+
+    async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
+        """The async twin of `begin`."""
+        request = _raw_request(client, "async_request_streamed")
+        if request is None:
+            stream = await client.models.generate_content_stream(**_arguments(conversion, whole=False))
+        else:
+            stream = await request("post", _path(conversion), conversion.to_json(), _http_options(conversion))
+        return AsyncGoogleChunks(self, stream, await anext(stream, _END), watched)
+
+    def told(self, error: Exception) -> ErrorFacts | None:
+        """Returns what an APIError says: its details are the body of the answer."""
+        details, code = getattr(error, "details", None), getattr(error, "code", None)
+        if type(error).__name__ == "UnknownApiResponseError":  # no JSON
+            return read_error_body(str(error), 200)
+        if details is None or not isinstance(code, int):
+            return None
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        return read_error_body(details, code, dict(headers), now=time.time())
+
+
+class _Reading:
+    """What both kinds of chunk iterators share."""
+
+    def __init__(self, driver: GooglePromptDriver, stream: Any, first: Any, watched: Watched) -> None:
+        self._driver = driver
+        self._stream = stream
+        self._first = first
+        self._response = watched.response
+        self.headers = {} if watched.response is None else watched.response.headers
+        self.request_id = request_id_of(self.headers)
+
+    def failure(self, error: Exception) -> Exception:
+        """Returns an error of the SDK's as the taxonomy has it."""
+        return self._driver.translated(error) or error
+
+
+class GoogleChunks(_Reading):
+    """The chunks of a stream, one after another."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        found, self._first = self._first, None
+        failure = None
+        if found is None:
+            try:
+                found = next(self._stream, _END)
+            except Exception as error:  # noqa: BLE001  # raised below, without the SDK's words behind it
+                failure = self.failure(error)
+        if failure is not None:
+            raise failure
+        if found is _END:
+            raise StopIteration
+        return _chunk(found)
+
+    def close(self) -> None:
+        """Ends the connection, unless the answer was read to its end."""
+        self._stream.close()
+        if self._response is not None:
+            self._response.close()
+
+
+class AsyncGoogleChunks(_Reading):
+    """The async twin of `GoogleChunks`."""
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        found, self._first = self._first, None
+        failure = None
+        if found is None:
+            try:
+                found = await anext(self._stream, _END)
+            except Exception as error:  # noqa: BLE001
+                failure = self.failure(error)
+        if failure is not None:
+            raise failure
+        if found is _END:
+            raise StopAsyncIteration
+        return _chunk(found)
+
+    async def aclose(self) -> None:
+        """Ends the connection, unless the answer was read to its end."""
+        await self._stream.aclose()
+        if self._response is not None:
+            await self._response.aclose()
+
+
+def _raw_request(client: Any, name: str) -> Any:
+    """The request method that gives chunks as they came, if it is the known one; Vertex has other paths."""
+    api = getattr(client, "_api_client", None)
+    method = getattr(api, name, None)
+    if method is None or getattr(api, "vertexai", False):
+        return None
+    return method if tuple(inspect.signature(method).parameters) == RAW_REQUEST else None
+
+
+def _path(conversion: Conversion) -> str:
+    """The path behind the version, which the SDK writes itself."""
+    return conversion.endpoint[1].lstrip("/").partition("/")[2]
+
+
+def _http_options(conversion: Conversion) -> dict[str, Any] | None:
+    return {"headers": conversion.headers} if conversion.headers else None
+
+
+def _arguments(conversion: Conversion, *, whole: bool) -> dict[str, Any]:
+    """The keyword arguments: the SDK calls no function and asks no second time by itself."""
+    config = {
+        **(conversion.payload.get("config") or {}),
+        "automatic_function_calling": {"disable": True},
+        "automatic_continuation": False,
+    }
+    if whole:
+        config["should_return_http_response"] = True
+    if conversion.headers:
+        config["http_options"] = {**(config.get("http_options") or {}), "headers": conversion.headers}
+    return {**conversion.payload, "config": config}
+
+
+def _body(answer: Any) -> Any:
+    response = answer.sdk_http_response
+    return read_body((response.body or "").encode(), Answered(response.headers))
+
+
+def _chunk(found: Any) -> Any:
+    """A chunk as it came; of a typed object what its type knows."""
+    body = getattr(found, "body", None)
+    if isinstance(body, str):
+        return msgspec.json.decode(body)
+    return found.model_dump(mode="json", by_alias=True, exclude_none=True)
