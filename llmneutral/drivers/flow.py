@@ -214,7 +214,11 @@ def _decided(retrying: tenacity.Retrying, state: tenacity.RetryCallState) -> Any
     """Tenacity's decision; its statistics are kept per thread, and a stream may be read from several."""
     retrying.statistics.setdefault("idle_for", 0.0)
     retrying.statistics.setdefault("attempt_number", 1)
-    return retrying.iter(state)
+    try:
+        return retrying.iter(state)
+    except tenacity.RetryError as stopped:  # a policy of a subclass that does not re-raise by itself
+        last = stopped.last_attempt.exception()
+    raise last if last is not None else AssertionError("tenacity stops at failures only")
 
 
 def _waited(call: Call, state: tenacity.RetryCallState, seconds: float) -> Flow:

@@ -17,6 +17,8 @@ from llmneutral.errors import MalformedResponseError, ProviderError, provider_er
 from llmneutral.ir.jsontext import loads
 
 SSE_BEGINNINGS = (b"data:", b"event:", b"id:", b"retry:", b":")
+REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id", "cf-ray")
+"""Headers that hold what a provider's support asks for, the best first."""
 Translate = Callable[[Exception], Exception | None]
 
 
@@ -253,8 +255,8 @@ def error_in(body: Any, response: Any) -> ProviderError:
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """Returns what the provider called the request."""
-    found = headers.get("x-request-id") or headers.get("request-id")
-    return None if found is None else str(found)
+    found = [headers[name] for name in REQUEST_IDS if headers.get(name)]
+    return found[0] if found else None
 
 
 def is_event_stream(headers: Mapping[str, str]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import tenacity
 
 from llmneutral import (
     BaseEvent,
@@ -336,6 +337,24 @@ def test_an_attempt_is_told_how_much_time_is_left() -> None:
     driver.run("hi", timeout=10.0)
     assert left == [10.0, 7.0]
     assert driver.timeout is None
+
+
+def test_a_subclass_may_have_a_policy_of_its_own() -> None:
+    class Stubborn(Scripted):
+        def retrying(self, max_attempts: int | None = None, retry_deadline: float | None = None) -> tenacity.Retrying:
+            return tenacity.Retrying(
+                retry=tenacity.retry_if_exception_type(ValueError),
+                stop=tenacity.stop_after_attempt(4),
+                wait=tenacity.wait_fixed(2),
+            )
+
+    driver = Stubborn(ValueError("a"), ValueError("b"), whole())
+    assert driver.run("hi").text == "Hello there"
+    assert driver.slept == [2.0, 2.0]
+    with pytest.raises(ValueError, match="d"):
+        Stubborn(*[ValueError(sign) for sign in "abcd"]).run("hi")
+    with pytest.raises(ServerError):
+        Stubborn(busy()).run("hi")
 
 
 def test_an_interrupt_out_of_a_listener_passes_and_closes_the_stream() -> None:
