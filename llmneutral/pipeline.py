@@ -11,7 +11,7 @@ from typing import Any, overload
 import msgspec
 
 from llmneutral import structured
-from llmneutral.convert.job import Target
+from llmneutral.convert.job import Job, Messages, Pass, Target
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion, Transport
@@ -21,8 +21,8 @@ from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
-from llmneutral.ir.tools import definitions
-from llmneutral.profiles import profile
+from llmneutral.ir.tools import ToolDefinition, definitions
+from llmneutral.profiles import Profile, profile
 from llmneutral.profiles.hosts import OFFICIAL_URLS, normalize_provider, read_address
 from llmneutral.resolve import canonical_api_mode
 from llmneutral.transports import get_transport, registered
@@ -37,6 +37,9 @@ _OFFICIAL = {
 }
 
 
+EMPTY = "the prompt is empty: give text, messages or a PromptStack with messages"
+
+
 class Snapshot(msgspec.Struct, frozen=True):
     """A source, frozen: what happens to it later is never seen by a conversion."""
 
@@ -44,6 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     tools: tuple[Any, ...] = ()
     output_schema: Any = None
     settings: JSONObject = msgspec.field(default_factory=dict)
+    read_from: str | None = None
 
 
 def snapshot(source: Any) -> Snapshot:
@@ -55,13 +59,15 @@ def snapshot(source: Any) -> Snapshot:
     if isinstance(source, Snapshot):
         return source
     if isinstance(source, PromptStack):
-        return Snapshot(tuple(source.messages), tuple(source.tools), source.output_schema, dict(source.settings))
+        return Snapshot(
+            tuple(source.messages), tuple(source.tools), source.output_schema, dict(source.settings), source.read_from
+        )
     if isinstance(source, Message):
         return Snapshot((source,))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes) and all(map(_is_message, source)):
         return Snapshot(tuple(PromptStack.from_openai(source).messages))
     if source is None or (isinstance(source, str) and not source.strip()):
-        raise ConversionError("the prompt is empty: give text, messages or a PromptStack", rule="source")
+        raise ConversionError(EMPTY, rule="source")
     if isinstance(source, Mapping | bytes):
         raise ConversionError(
             f"the source is a {type(source).__name__}; give text, a PromptStack, an artifact, or a list of messages",
@@ -117,8 +123,27 @@ def convert(source: Any, to: str | Iterable[str], **settings: Any) -> Conversion
     given = snapshot(source)
     if isinstance(to, str) and to != "all":
         return convert_snapshot(given, to, **settings)
-    modes = registered() if to == "all" else [canonical_api_mode(mode) for mode in to]
+    try:
+        asked = registered() if to == "all" else list(to)
+    except TypeError:
+        wrong = f"to= is a {type(to).__name__}; give an API mode, a list of them, or 'all'"
+        raise ConfigurationError(wrong) from None
+    modes = [mode_of(mode) for mode in asked]
     return {mode: convert_snapshot(given, mode, **settings) for mode in modes}
+
+
+def mode_of(name: Any) -> str:
+    """Returns the canonical name of an API mode, those of third parties included.
+
+    Raises:
+        ConfigurationError: If it is unknown, with the known ones.
+    """
+    try:
+        return canonical_api_mode(name)
+    except ConfigurationError:
+        if isinstance(name, str) and name in registered():
+            return name
+        raise
 
 
 def convert_snapshot(
@@ -136,22 +161,25 @@ def convert_snapshot(
     **params: Any,
 ) -> Conversion:
     """Turns a frozen source into the request of one API; arguments as for `convert`."""
-    api = canonical_api_mode(to)
+    api = mode_of(to)
     if api == "codex_app_server":
         raise ConversionError(
-            "codex_app_server is a process that owns the conversation: it has a driver, and no payload",
+            "codex_app_server is a process that owns the conversation: it has no payload; use make_driver",
             rule="api",
             api=api,
         )
     transport = get_transport(api)
-    settings = canonical_settings(
-        {**given.settings, **params, "tool_choice": tool_choice or given.settings.get("tool_choice")}
-    )
+    if not given.messages and not (params.get("extra_body") or given.settings.get("extra_body")):
+        raise ConversionError(EMPTY, rule="source", api=api)
+    settings, first = _settings(given, api, {**params, "tool_choice": tool_choice})
     target = target_of(api, model=model, provider=provider, base_url=base_url, facts=facts, settings=settings)
     offered = definitions(given.tools if tools is None else tools)
     wanted = given.output_schema if output_schema is None else output_schema
+    if wanted is None and not _writes_format(transport):
+        wanted, more = _format_as_schema(settings, target.facts, offered)
+        first = (*first, *more)
     if wanted is None:
-        return transport.convert(given.messages, target, tools=offered, trace=trace)
+        return transport.convert(given.messages, target, tools=offered, trace=trace, first=first)
     plan = structured.plan(wanted, settings, target.facts, offered)
     changed: JSONObject = {}
     if plan.strategy == "native":
@@ -159,8 +187,49 @@ def convert_snapshot(
     if plan.tool_choice is not None and "tool_choice" not in settings:
         changed["settings"] = {**settings, "tool_choice": plan.tool_choice}
     target = msgspec.structs.replace(target, **changed)
-    made = transport.convert(given.messages, target, tools=offered, trace=trace, first=plan.passes)
+    made = transport.convert(given.messages, target, tools=offered, trace=trace, first=(*first, *plan.passes))
     return msgspec.structs.replace(made, answer=plan)
+
+
+def _settings(given: Snapshot, api: str, params: JSONObject) -> tuple[JSONObject, tuple[Pass, ...]]:
+    """The settings of a call, in canonical form; a keyword of the call wins over what a source carries.
+
+    Keys that only the API knows whose request the source was read from are taken out; the pass says so.
+    """
+    own = {name: value for name, value in params.items() if value is not None}
+    settings = canonical_settings({**given.settings, **own})
+    if given.read_from in (None, api) or "extra_body" in own or not settings.get("extra_body"):
+        return settings, ()
+    keys, origin = settings.pop("extra_body"), given.read_from
+
+    def tell(messages: Messages, job: Job) -> Messages:
+        names = ", ".join(map(str, keys))
+        job.note("dropped", f"extra_body: {names} came with a request of {origin}; no other API is sent them")
+        return messages
+
+    return settings, (Pass("extra_body", tell),)
+
+
+def _writes_format(transport: Transport) -> bool:
+    """Whether a transport writes the setting `response_format` as it is; the frames of others hold it to the model."""
+    row = transport.params.get("response_format")
+    return row is not None and (row.write is not None or row.key is not None)
+
+
+def _format_as_schema(
+    settings: JSONObject, facts: Profile, tools: Sequence[ToolDefinition]
+) -> tuple[Any, tuple[Pass, ...]]:
+    """OpenAI's form of an answer's format, where there is no field for it: an output schema, or a rule in words."""
+    given = settings.get("response_format") or {}
+    asked = given.get("json_schema", given) if given.get("type") == "json_schema" else None
+    schema = asked.get("schema") if isinstance(asked, Mapping) else None
+    if isinstance(schema, Mapping) and not (facts.native_json_schema and (not tools or facts.json_with_tools)):
+        del settings["response_format"]
+        return schema, ()
+    if given.get("type") == "json_object" and not facts.json_object:
+        del settings["response_format"]
+        return None, (structured.JSON_RULE,)
+    return None, ()
 
 
 def read_request(payload: Mapping[str, Any], api: str) -> PromptStack:
@@ -180,7 +249,9 @@ def read_request(payload: Mapping[str, Any], api: str) -> PromptStack:
     if not isinstance(payload, Mapping):
         raise ConversionError(f"a request body is an object, not a {type(payload).__name__}", api=transport.api_mode)
     try:
-        return transport.read_request(dict(payload))
+        stack = transport.read_request(dict(payload))
+        stack.read_from = transport.api_mode
+        return stack
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"this is no request of {transport.api_mode}: {type(error).__name__}: {error}"
         raise ConversionError(what, rule="read_request", api=transport.api_mode) from error
@@ -259,7 +330,7 @@ def plain(value: Any) -> Any:
 
 
 def _transport(api: str) -> Transport:
-    mode = canonical_api_mode(api)
+    mode = mode_of(api)
     if mode == "codex_app_server":
-        raise ConfigurationError("codex_app_server has a driver, and no transport")
+        raise ConfigurationError("codex_app_server has a driver, and no transport; use make_driver")
     return get_transport(mode)

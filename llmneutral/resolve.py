@@ -109,12 +109,14 @@ def canonical_api_mode(name: str) -> str:
     Raises:
         ConfigurationError: If the name is unknown; the error lists the known ones.
     """
+    if not isinstance(name, str):
+        raise ConfigurationError(f"an API mode is a text such as 'chat_completions', not a {type(name).__name__}")
     key = name.strip().lower().replace("-", "_")
     mode = API_MODE_ALIASES.get(key, key)
     if mode not in API_MODES:
         raise ConfigurationError(
-            f"unknown API mode {name!r}",
-            hint=f"Known are {', '.join(API_MODES)}, and the other names {', '.join(sorted(API_MODE_ALIASES))}.",
+            f"unknown API mode {name[:60]!r}",
+            hint=f"Known are {', '.join(API_MODES)}, and short names such as openai, responses, claude, gemini.",
         )
     return mode
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Strategy = Literal["native", "tool", "rule"]
 ANSWER_TOOL = "final_answer"
 RULE = "Answer with JSON only, without any other text, that is valid against this JSON Schema: "
+ANY_JSON = "Answer with one JSON object only, without any other text."
 TOOL_RULE = "Give your final answer by calling the tool "
 FENCE = re.compile(r"```[ \t]*(?P<kind>[A-Za-z0-9]*)[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL)
 
@@ -74,6 +75,14 @@ class Plan(msgspec.Struct, frozen=True):
         if forced is None or forced.mode == "auto":
             return with_rule(messages, f"{TOOL_RULE}{self.tool}.", job)
         return messages
+
+
+def _ask_for_json(messages: Messages, job: Job) -> Messages:
+    return with_rule(messages, ANY_JSON, job)
+
+
+JSON_RULE = Pass("response_format", _ask_for_json)
+"""Asks in words for some JSON object, where an API has no field for that."""
 
 
 def plan(output_schema: Any, settings: Mapping[str, Any], facts: Profile, tools: Sequence[ToolDefinition]) -> Plan:

@@ -15,7 +15,7 @@ from llmneutral.ir import wire
 from llmneutral.ir.contents import BaseMessageContent, ThinkingMessageContent
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
-from llmneutral.ir.reduce import contents_of
+from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.schemas import to_json_schema
 
 

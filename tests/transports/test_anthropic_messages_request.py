@@ -440,11 +440,14 @@ def test_openais_form_of_a_format_is_understood() -> None:
     assert body(response_format=given)["output_config"]["format"]["schema"]["properties"] == SCHEMA["properties"]
     found = convert(response_format=given, model="claude-sonnet-4")
     assert "output_config" not in found.payload
-    assert kinds(found) == [("frame", "dropped")]
+    assert [tool["name"] for tool in found.payload["tools"]] == ["final_answer"]
+    assert kinds(found) == [("structured_output", "added")]
 
 
-def test_a_format_without_schema_is_dropped() -> None:
-    assert kinds(convert(response_format={"type": "json_object"})) == [("frame", "dropped")]
+def test_a_format_without_schema_is_asked_for_in_words() -> None:
+    found = convert(response_format={"type": "json_object"})
+    assert "JSON object" in found.payload["system"]
+    assert kinds(found) == [("response_format", "added")]
     assert convert(response_format={"type": "text"}).changes == ()
 
 

@@ -330,9 +330,13 @@ def test_openai_s_form_of_a_format() -> None:
     given = {"type": "json_schema", "json_schema": asked}
     definition = made(response_format=given).payload["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert (definition["name"], definition["description"]) == ("city", "A city.")
-    for found in (made(response_format={"type": "json_object"}), made(response_format=given, model=NOVA)):
+    some_json = made(response_format={"type": "json_object"})
+    assert "JSON object" in some_json.payload["system"][0]["text"]
+    by_tool = made(response_format=given, model=NOVA)
+    assert by_tool.payload["toolConfig"]["toolChoice"] == {"tool": {"name": "final_answer"}}
+    for found in (some_json, by_tool):
         assert "outputConfig" not in found.payload
-        assert told(found) == [("response_format", "dropped")]
+        assert [change.kind for change in found.changes] == ["added"]
 
 
 def test_a_model_without_formats_answers_by_a_tool() -> None:

@@ -123,8 +123,8 @@ def test_a_trailing_answer_is_legal_history(facts: Any, last: Any, steps: Any) -
 
 
 def test_no_request_is_without_a_message() -> None:
-    conversion = convert(PromptStack(), "chat_completions", model="gpt-4.1")
-    assert conversion.payload["messages"] == [user("(empty message)")]
+    with pytest.raises(ConversionError, match="the prompt is empty"):
+        convert(PromptStack(), "chat_completions", model="gpt-4.1")
     alone = made([{"role": "system", "content": "s"}])
     assert roles(alone) == ["system"]
     assert roles(made([{"role": "system", "content": "s"}], facts={"leading_user": True})) == ["system", "user"]

@@ -171,6 +171,7 @@ STACKS = st.lists(
         ),
         st.builds(Message, st.just("system"), st.lists(SAID, max_size=2).map(tuple)),
     ),
+    min_size=1,
     max_size=6,
 )
 

@@ -380,8 +380,9 @@ def test_an_answer_is_held_to_a_schema() -> None:
 def test_a_model_that_cannot_be_held_to_a_form() -> None:
     asked = {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": CITY}}}
     found = convert(**asked, facts={"native_json_schema": False})
-    assert found.payload["config"] == {"response_mime_type": "application/json"}
-    assert kinds(found) == [("frame", "coerced")]
+    declared = found.payload["config"]["tools"][0]["function_declarations"]
+    assert [each["name"] for each in declared] == ["final_answer"]
+    assert kinds(found) == [("structured_output", "added")]
     found = convert(**asked, facts={"json_object": False})
     assert ("config" in found.payload, kinds(found)) == (False, [("frame", "dropped")])
 
