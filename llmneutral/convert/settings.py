@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 
 import msgspec
 
-from llmneutral.errors import ConfigurationError, ConversionError
+from llmneutral.errors import ConfigurationError, SettingError
 from llmneutral.ir.jsontext import JSONObject, dumps
 
 LONGEST_SHOWN = 60
@@ -55,7 +55,7 @@ class ToolChoice(msgspec.Struct, frozen=True):
 def _refuse(name: str, value: Any, wanted: str) -> NoReturn:
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-    raise ConversionError(f"the setting {name} is {shown}; it has to be {wanted}", rule=f"setting:{name}")
+    raise SettingError(f"the setting {name} is {shown}; it has to be {wanted}", rule=f"setting:{name}")
 
 
 def number(name: str, value: Any) -> float | int:
@@ -260,7 +260,7 @@ def canonical_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigurationError: If a name is unknown, with the nearest known ones.
-        ConversionError: If a value is of the wrong kind, naming the setting.
+        SettingError: If a value is of the wrong kind, naming the setting; it is a ConversionError too.
     """
     found = {}
     for name, value in given.items():

@@ -4,6 +4,7 @@
 LLMNeutralError
 ├─ ConfigurationError         (also a ValueError) unknown mode, provider, setting; absent driver slot; missing key
 ├─ ConversionError            the source or a setting cannot be sent; before any network
+│  └─ SettingError            (also a ConfigurationError) the value of a setting is none that it takes
 ├─ StructuredOutputError      no valid value after all repairs; carries every attempt
 ├─ ToolLoopError              bound of the tool loop reached
 ├─ MissingExtraError          SDK not installed; names the extra to install
@@ -66,6 +67,7 @@ __all__ = [
     "RateLimitError",
     "RequestTooLargeError",
     "ServerError",
+    "SettingError",
     "StreamInterruptedError",
     "StructuredOutputError",
     "ToolLoopError",
@@ -213,6 +215,10 @@ class ConversionError(LLMNeutralError):
             where.append(f"and {len(self.refs) - 4} more")
         pairs = (("rule", self.rule), ("api", self.api), ("model", self.model))
         return " · ".join([*where, *(f"{name} {value}" for name, value in pairs if value is not None)])
+
+
+class SettingError(ConversionError, ConfigurationError):
+    """The value of a setting is none that it takes."""
 
 
 class StructuredOutputError(LLMNeutralError):

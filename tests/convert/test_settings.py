@@ -89,6 +89,7 @@ def test_a_value_of_the_wrong_kind(name: str, value: Any) -> None:
     assert str(caught.value).startswith(f"the setting {name} is ")
     assert "has to be" in str(caught.value)
     assert caught.value.rule == f"setting:{name}"
+    assert isinstance(caught.value, ConfigurationError)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
