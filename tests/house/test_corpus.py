@@ -2,71 +2,79 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.house.tree import ROOT
 
-MODES = ("chat_completions", "codex_responses", "anthropic_messages")
-ALL_MODES = (*MODES, "gemini_native", "bedrock_converse", "cohere_chat", "mistral_chat")
-PARTS = ["responses", "requests", "errors"]
-if all([*(ROOT / "llmneutral" / "transports").glob(f"{mode}*")] for mode in ALL_MODES):
-    PARTS.append("cross")  # every request, converted to each of the other six
-SETS = {"dev": PARTS, "errors_extra": ["errors"]}
-LEAST = 0.98
+MODES = (
+    "chat_completions", "codex_responses", "anthropic_messages",
+    "gemini_native", "bedrock_converse", "cohere_chat", "mistral_chat",
+)  # fmt: skip
+SETS = {"dev": ("responses", "requests", "errors", "cross"), "errors_extra": ("errors",)}
+LEAST = {"responses": 0.99, "errors": 0.99, "requests": 0.97, "cross": 0.97}
 """The share of exchanges that must pass, or differ only in what the conversion reports."""
 
-ROW = re.compile(r"^(?P<part>\w+) +(?P<api>\w+) +(?P<numbers>[\d ]+)$", re.MULTILINE)
+JUDGES_LIMIT = re.compile(r"anthropic_messages: extra_body: Extra inputs are not permitted")
+"""The checker's judge knows no `extra_body`. The official SDK has no argument for temperature, top_p and top_k any
+more, so a payload of Messages that holds one can be a legal call only by `extra_body`: that is set aside here, and
+`tests/laws/test_payloads_validate.py` judges the rest of such a payload."""
+
+SUM = re.compile(r"(?P<good>\d+) passed, (?P<bad>\d+) failed")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the checker's table."""
+def outcomes(corpus: Path, folder: str, api: str, part: str) -> tuple[int, list[dict[str, Any]]]:
+    """How many exchanges are good, and what is said of all that did not simply pass."""
+    command = [
+        sys.executable,
+        str(corpus / "check.py"),
+        "--face",
+        "llmneutral",
+        "--set",
+        str(corpus / folder),
+        "--json",
+    ]
+    command += ["--api", api, "--part", part]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    told, _, last = done.stdout.rstrip().rpartition("\n")
+    found = SUM.fullmatch(last)
+    assert found, done.stdout + done.stderr
+    return int(found["good"]), json.loads(told)
 
-    part: str
-    api: str
-    checked: int
-    passed: int
-    told: int
-    doubtful: int
-    skipped: int
-    failed: int
 
-
-def rows(output: str) -> Iterator[Row]:
-    """Reads the table that `check.py` prints."""
-    for match in ROW.finditer(output):
-        yield Row(match["part"], match["api"], *map(int, match["numbers"].split()))
-
-
-def _checked(corpus: Path, folder: str, api: str) -> str:
-    command = [sys.executable, str(corpus / "check.py"), "--face", "llmneutral", "--set", str(corpus / folder)]
-    command += ["--api", api, *(word for part in SETS[folder] for word in ("--part", part))]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
-    last = found.stdout.rstrip().rpartition("\n")[2]
-    assert re.fullmatch(r"\d+ passed, \d+ failed", last), found.stdout + found.stderr
-    return found.stdout
+def failures(told: list[dict[str, Any]]) -> list[str]:
+    """The exchanges that failed by our fault, with their reasons."""
+    failed = [each for each in told if each["status"] == "failed"]
+    return [
+        f"{each['id']}: {each['reasons']}"
+        for each in failed
+        if not all(JUDGES_LIMIT.match(reason) for reason in each["reasons"])
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("api", MODES)
-@pytest.mark.parametrize("folder", SETS)
-def test_recorded_traffic(shared: Path, folder: str, api: str) -> None:
-    output = _checked(shared / "corpus", folder, api)
-    found = [row for row in rows(output) if row.api == api]
-    assert {row.part for row in found} == {*SETS[folder]}, output
-    for row in found:
-        judged = row.checked - row.doubtful
-        assert row.skipped == 0, output
-        assert row.passed + row.told >= LEAST * judged, output
+@pytest.mark.parametrize(("folder", "part"), [(folder, part) for folder, parts in SETS.items() for part in parts])
+def test_recorded_traffic(shared: Path, folder: str, part: str, api: str) -> None:
+    good, told = outcomes(shared / "corpus", folder, api, part)
+    counts = Counter(each["status"] for each in told)
+    failed = failures(told)
+    assert counts["skipped"] == 0
+    assert good >= LEAST[part] * (good + len(failed)), "\n".join(failed)
 
 
-def test_the_table_is_read() -> None:
-    table = "part      api             checked  passed\nrequests  codex_responses      12  1  2  3  4  5\n9 passed"
-    assert [*rows(table)] == [Row("requests", "codex_responses", 12, 1, 2, 3, 4, 5)]
+def test_only_the_judges_limit_is_set_aside() -> None:
+    limit = "anthropic_messages: extra_body: Extra inputs are not permitted [extra_forbidden]"
+    told = [
+        {"id": "a", "status": "failed", "reasons": [limit]},
+        {"id": "b", "status": "failed", "reasons": [limit, "cohere_chat: x: is no text"]},
+        {"id": "c", "status": "told", "reasons": ["refused"]},
+    ]
+    assert failures(told) == ["b: " + str(told[1]["reasons"])]
