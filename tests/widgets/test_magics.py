@@ -63,6 +63,14 @@ def test_help_shows_every_option(cells: Cells, line: str) -> None:
     assert "-h, --help" in ran.printed + ran.plain
 
 
+@pytest.mark.parametrize(
+    "text", ["don't you know?", 'say "hi', "a \\n b", "100% of {x} for $5?", "'why'?", "x = ?", "why??", "a # b?"]
+)
+def test_the_text_stays_as_it_is_typed(cells: Cells, text: str) -> None:
+    cells.run(f"%prompt -p {{{{echo}}}} {text}")
+    assert echo(cells).texts() == [f"user: {text}"]
+
+
 def test_a_python_text_that_looks_like_a_prompt_is_left_alone(cells: Cells) -> None:
     ran = cells.run("text = '''\n%prompt really?\n'''\nprompt = 5\nrest = 7 % prompt")
     assert ran.error is None
@@ -225,7 +233,7 @@ def test_an_api_that_cannot_take_it_says_so_in_its_column(cells: Cells) -> None:
     ran = cells.run("%prompt -p {{echo}} --compare claude,codex_app_server Hello")
     assert ran.error is None
     assert "ConversionError" in ran.html
-    assert "it has a driver, and no payload" in ran.html
+    assert "no payload" in ran.html
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_a_section_about_all_tables_of_a_view_means_that_view_only(name: str) ->
     """The style sheets of all outputs of a notebook hold for all of them."""
     for rule in style_section(name).split("}"):
         for selector in filter(None, rule.partition("{")[0].split(", ")):
-            assert f".llmn.{name} " in selector
+            assert re.match(rf"(\.llmn)+\.{name} |td\)", selector), selector
 
 
 @pytest.mark.parametrize("name", ["base", "blocks", "answer", "side", "stack", "deltas", "usage"])
