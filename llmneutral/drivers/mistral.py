@@ -7,6 +7,7 @@ lost. Docs: docs.mistral.ai/api, github.com/mistralai/client-python
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Body
 from llmneutral.drivers.http_answers import AsyncChunks, Chunks, read_body
 from llmneutral.drivers.sdk_calls import SdkPromptDriver, Watched
-from llmneutral.errors import ConversionError
+from llmneutral.errors import ConversionError, provider_error, read_error_body
 
 OFFICIAL = "https://api.mistral.ai"
 
@@ -67,12 +68,26 @@ class MistralPromptDriver(SdkPromptDriver):
     def begin(self, client: Any, conversion: Conversion, watched: Watched) -> Iterator[Any]:
         """Calls the SDK for a stream, and reads the bytes of its response."""
         call = client.chat.stream
-        return Chunks(call(**_arguments(call, conversion)).response, self.translated)
+        arguments = _arguments(call, conversion)
+        try:
+            opened = call(**arguments)
+        except Exception as error:
+            if (failure := _unread(error, watched)) is None:
+                raise
+            raise failure from None
+        return Chunks(opened.response, self.translated)
 
     async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
         """The async twin of `begin`."""
         call = client.chat.stream_async
-        return AsyncChunks((await call(**_arguments(call, conversion))).response, self.translated)
+        arguments = _arguments(call, conversion)
+        try:
+            opened = await call(**arguments)
+        except Exception as error:
+            if (failure := _unread(error, watched)) is None:
+                raise
+            raise failure from None
+        return AsyncChunks(opened.response, self.translated)
 
 
 def _arguments(call: Callable[..., Any], conversion: Conversion) -> dict[str, Any]:
@@ -102,6 +117,14 @@ def _untyped(error: Exception) -> Any:
     if type(error).__name__ != "ResponseValidationError" or response is None or response.status_code >= 400:
         return None
     return read_body(response.content, response)
+
+
+def _unread(error: Exception, watched: Watched) -> Exception | None:
+    """Returns the error of an answer without a body, which the SDK fails to make; None for any other error."""
+    response = watched.response
+    if type(error).__name__ != "ResponseNotRead" or response is None:
+        return None
+    return provider_error(**read_error_body("", response.status_code, dict(response.headers), now=time.time()))
 
 
 def _body(answer: Any, watched: Watched) -> Any:
