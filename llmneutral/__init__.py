@@ -161,6 +161,8 @@ if TYPE_CHECKING:
     from llmneutral.pipeline import normalize as normalize
     from llmneutral.pipeline import normalize_stream as normalize_stream
     from llmneutral.pipeline import read_request as read_request
+    from llmneutral.prices import Cost as Cost
+    from llmneutral.prices import cost_of as cost_of
     from llmneutral.profiles import Profile as Profile
     from llmneutral.profiles import profile as profile
     from llmneutral.profiles import register_profile as register_profile
@@ -213,6 +215,7 @@ __all__ = [
     "Conversion",
     "ConversionChangedEvent",
     "ConversionError",
+    "Cost",
     "DashScopeDriversConfig",
     "DeepSeekDriversConfig",
     "Defaults",
@@ -317,6 +320,7 @@ __all__ = [
     "aggregate",
     "contents_of",
     "convert",
+    "cost_of",
     "drivers_config",
     "get_transport",
     "key_variables",
@@ -397,6 +401,7 @@ _PLACES = {
     "llmneutral.ir.stack": "PromptStack",
     "llmneutral.ir.tools": "Tool ToolAction ToolDefinition activity",
     "llmneutral.pipeline": "aggregate convert normalize normalize_stream read_request",
+    "llmneutral.prices": "Cost cost_of",
     "llmneutral.profiles": "Profile profile register_profile",
     "llmneutral.resolve": "API_MODES ApiModeDecision resolve_api_mode",
     "llmneutral.transports": "get_transport register_transport",

@@ -5,6 +5,7 @@ What the face's functions and the drivers call; nothing here waits, talks or spe
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
@@ -16,16 +17,19 @@ from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion, Transport
 from llmneutral.errors import ConfigurationError, ConversionError, StructuredOutputError
+from llmneutral.ir.artifacts import BaseArtifact
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
+from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import ToolDefinition, definitions
-from llmneutral.profiles import Profile, profile
+from llmneutral.profiles import Profile, known_providers, profile
 from llmneutral.profiles.hosts import OFFICIAL_URLS, normalize_provider, read_address
 from llmneutral.resolve import canonical_api_mode
 from llmneutral.transports import get_transport, registered
+from llmneutral.transports.recognition import recognized
 
 _OFFICIAL = {
     "chat_completions": "openai",
@@ -68,12 +72,28 @@ def snapshot(source: Any) -> Snapshot:
         return Snapshot(tuple(PromptStack.from_openai(source).messages))
     if source is None or (isinstance(source, str) and not source.strip()):
         raise ConversionError(EMPTY, rule="source")
-    if isinstance(source, Mapping | bytes):
-        raise ConversionError(
-            f"the source is a {type(source).__name__}; give text, a PromptStack, an artifact, or a list of messages",
-            rule="source",
-        )
+    _check_source(source, "the source")
     return Snapshot(tuple(PromptStack.from_artifact(source).messages))
+
+
+def _check_source(source: Any, what: str) -> None:
+    """Numbers, mappings and bytes are no prompt by themselves; what has a row in the table of artifacts is."""
+    if isinstance(source, list | tuple):
+        for place, member in enumerate(source):
+            if isinstance(member, Message) or _is_message(member):
+                why = "is a message among others that are none; give messages only, or artifacts only"
+                raise ConversionError(f"{what}[{place}] {why}", rule="source")
+            _check_source(member, f"{what}[{place}]")
+        return
+    own_row = contents_of.dispatch(type(source)) is not contents_of.dispatch(object)
+    if isinstance(source, str | BaseArtifact) or (own_row and not isinstance(source, bytes)):
+        return
+    hint = (
+        "wrap bytes in an ImageArtifact, AudioArtifact or BlobArtifact"
+        if isinstance(source, bytes)
+        else ("give text, a PromptStack, an artifact, or a list of messages (each with its role)")
+    )
+    raise ConversionError(f"{what} is a {type(source).__name__}; {hint}", rule="source")
 
 
 def _is_message(entry: Any) -> bool:
@@ -90,6 +110,11 @@ def target_of(
     settings: Mapping[str, Any],
 ) -> Target:
     """Returns the target of a conversion, with its profile."""
+    for name, value in (("model", model), ("provider", provider), ("base_url", base_url)):
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"{name} is a {type(value).__name__}; give it as text")
+    if provider and not base_url:
+        _check_provider(provider)
     host = read_address(base_url).host if base_url else None
     if host is None:
         known = normalize_provider(provider)
@@ -97,6 +122,15 @@ def target_of(
         host = read_address(official).host if official else None
     found = profile(api, provider, base_url, model, facts)
     return Target(api, found, model, provider, base_url, host, settings)
+
+
+def _check_provider(provider: str) -> None:
+    """A name that stands for no endpoint says nothing without an address, and must not mean the vendor's own."""
+    name, known = normalize_provider(provider), known_providers()
+    if name is not None and name not in known:
+        near = difflib.get_close_matches(name, known, 3) or ["openai", "anthropic", "gemini", "openrouter", "ollama"]
+        hint = f"known are {', '.join(near)} and others; a provider of your own needs base_url"
+        raise ConfigurationError(f"unknown provider {provider[:60]!r}; {hint}")
 
 
 @overload
@@ -262,12 +296,16 @@ def normalize(response: Any, api: str, *, names: Any = None) -> NormalizedRespon
 
     Args:
         response: The response body as a dict, or the SDK's object.
-        api: API mode or an alias.
+        api: API mode or an alias; `"auto"` goes by the answer's shape.
         names: `Conversion.names`, or the Conversion itself: then `parsed` is filled where an output schema was
             asked for.
+
+    Raises:
+        ConfigurationError: If the mode is unknown, or (`"auto"`) the shape is that of no API.
     """
-    transport = _transport(api)
-    answer = transport.normalize_response(plain(response), names=names_of(names), **asked_of(names))
+    body = plain(response)
+    transport = _transport(recognized(body) if api == "auto" else api)
+    answer = transport.normalize_response(body, names=names_of(names), **asked_of(names))
     return with_parsed(answer, names)
 
 

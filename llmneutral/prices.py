@@ -1,0 +1,120 @@
+"""What a call cost: a usage × prices.
+
+Prices are the caller's own, else those of the `genai-prices` package (extra `prices`), which knows
+tiers, caches and dates and is used offline. What is not known stays None, never 0.
+Source: github.com/pydantic/genai-prices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from llmneutral.ir.responses import Usage
+from llmneutral.profiles import profile
+from llmneutral.profiles.hosts import normalize_provider
+
+MILLION = Decimal(1_000_000)
+PRICED = {"input": "input_uncached", "cache_read": "cache_read", "cache_write": "cache_write", "output": "output_total"}
+"""Names of prices → counts of a usage."""
+PROVIDERS = {"gemini": "google", "vertex": "google", "bedrock": "aws", "xai": "x-ai", "dashscope": None, "local": None}
+"""Our names of providers → those of the package, where they differ; None: it knows none."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a call cost.
+
+    Attributes:
+        amount: In `currency`; None if it is not known.
+        currency: Always US dollars: what providers publish.
+        source: Where the prices are from: `own prices`, `reference_price`, or the package with its version.
+    """
+
+    amount: Decimal | None = None
+    currency: str = "USD"
+    source: str | None = None
+
+
+UNKNOWN = Cost()
+
+
+def cost_of(
+    usage: Usage,
+    *,
+    model: str | None,
+    provider: str | None = None,
+    api: str | None = None,
+    prices: Mapping[str, Mapping[str, float]] | None = None,
+) -> Cost:
+    """Returns what a call cost.
+
+    Args:
+        usage: Its token counts.
+        model: The model that answered.
+        provider: Who was asked.
+        api: The API mode, for the profile's `reference_price`.
+        prices: Own prices in US dollars per million tokens: model → `input`, `cache_read`, `cache_write`, `output`.
+    """
+    if model is None:
+        return UNKNOWN
+    if prices is not None and (own := prices.get(model)) is not None:
+        return Cost(_sum(usage, own), source="own prices")
+    reference = profile(api, provider, None, model).reference_price if api is not None else None
+    if reference is not None:
+        return Cost(_sum(usage, dict(reference)), source="reference_price")
+    return _published(usage, model, provider)
+
+
+def _sum(usage: Usage, prices: Mapping[str, float]) -> Decimal | None:
+    """The counts × their prices; None where a count that is priced is not known."""
+    total = Decimal(0)
+    for name, field in PRICED.items():
+        price, count = prices.get(name), getattr(usage, field)
+        if name == "input" and count is None:
+            count = usage.input_total
+        if price is None:
+            continue
+        if count is None:
+            if name in ("cache_read", "cache_write"):
+                continue  # a provider without a cache reports none
+            return None
+        total += Decimal(str(price)) * count / MILLION
+    return total
+
+
+def _published(usage: Usage, model: str, provider: str | None) -> Cost:
+    if usage.input_total is None or usage.output_total is None:
+        return UNKNOWN
+    found = _package()
+    if found is None:
+        return UNKNOWN
+    module, version = found
+    name = normalize_provider(provider)
+    known = PROVIDERS.get(name, name) if name is not None else None
+    if name is not None and known is None:
+        return UNKNOWN
+    counts = module.Usage(
+        input_tokens=usage.input_total,
+        output_tokens=usage.output_total,
+        cache_read_tokens=usage.cache_read,
+        cache_write_tokens=usage.cache_write,
+    )
+    try:
+        price = module.calc_price(counts, model_ref=model, provider_id=known)
+    except (LookupError, ValueError):
+        return UNKNOWN
+    return Cost(price.total_price, source=f"genai-prices {version}")
+
+
+def _package() -> tuple[Any, str] | None:
+    """The package and its version, or None where the extra is not installed."""
+    try:
+        import genai_prices
+    except ImportError:
+        return None
+    from importlib.metadata import version
+
+    return genai_prices, version("genai-prices")
