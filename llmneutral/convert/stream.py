@@ -315,7 +315,7 @@ class StreamNormalizer:
             reader.note(f"a chunk was not understood ({type(error).__name__}: {error})")
         out = reader.out
         if not out:
-            return out
+            return []  # not `out`, which the next chunk fills: whoever kept it would see that chunk's deltas
         reader.out = []
         if not reader.started:
             reader.started = True

@@ -75,6 +75,13 @@ def test_pieces_of_a_key_are_one_block() -> None:
     assert found == (TextMessageContent("Hello"), TextMessageContent("Other"))
 
 
+def test_deltas_that_were_given_stay_as_they_were() -> None:
+    made = normalizer()
+    kept = [made.feed([]), made.feed([]), made.feed([op("text", "a", "Hel")]), made.feed([])]
+    made.feed([op("text", "a", "lo")])
+    assert [len(deltas) for deltas in kept] == [0, 0, 2, 0]
+
+
 def test_slots_are_numbered_as_they_appear() -> None:
     deltas, _ = streamed(op("text", 7, "a"), op("thinking", 3, "b"), op("text", 7, "c"))
     assert [delta.content.index for delta in deltas if delta.content is not None] == [0, 1, 0]
