@@ -17,10 +17,10 @@ from llmneutral.errors import ConversionError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
+from llmneutral.profiles import Profile
 
 if TYPE_CHECKING:
     from llmneutral.convert.transport import Transport
-    from llmneutral.profiles import Profile
 
 Messages = list[Message]
 BlockWriter = Callable[[Any, "Job"], Any]
@@ -154,7 +154,7 @@ class Job:
 
 
 def _of_content(change: Change) -> bool:
-    """Whether content was lost, changed or invented: blocks have addresses, settings and tools stand with their names."""
+    """Whether content was lost, changed or invented: blocks have addresses, settings and tools have names."""
     if change.kind not in CONTENT_LOSS:
         return False
     name = change.why.partition(":")[0]

@@ -48,6 +48,13 @@ def test_every_name_is_there() -> None:
     assert [name for name in llmneutral.__all__ if not hasattr(llmneutral, name)] == []
 
 
+def test_help_can_show_every_class() -> None:
+    """`help(llmneutral)` asks each for its signature: the types of a struct's fields are there at run time."""
+    for name in llmneutral.__all__:
+        if inspect.isclass(value := getattr(llmneutral, name)):
+            assert inspect.signature(value) is not None, name
+
+
 def test_every_name_is_shown_by_dir() -> None:
     assert {*llmneutral.__all__} - {*dir(llmneutral)} == set()
 
