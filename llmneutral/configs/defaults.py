@@ -53,7 +53,9 @@ class _Defaults:
     @base.setter
     def base(self, config: DriversConfig | None) -> None:
         if config is not None and not isinstance(config, DriversConfig):
-            raise ConfigurationError(f"Defaults.drivers_config takes a DriversConfig, not a {type(config).__name__}")
+            given = f"the class {config.__name__}" if isinstance(config, type) else f"a {type(config).__name__}"
+            remedy = "give a config such as AnthropicDriversConfig() or LocalDriversConfig()"
+            raise ConfigurationError(f"Defaults.drivers_config takes a DriversConfig, not {given}; {remedy}")
         with self._lock:
             self._base = config
         scope.changes.tell()

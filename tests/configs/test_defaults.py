@@ -70,7 +70,10 @@ def test_assignment_sets_the_base_and_none_resets_it(monkeypatch: pytest.MonkeyP
 
 def test_something_else_is_refused() -> None:
     wrong: Any = "anthropic"
-    with pytest.raises(ConfigurationError, match="takes a DriversConfig, not a str"):
+    with pytest.raises(ConfigurationError, match=r"takes a DriversConfig, not a str; give a config such as Anthropic"):
+        Defaults.drivers_config = wrong
+    wrong = AnthropicDriversConfig
+    with pytest.raises(ConfigurationError, match="not the class AnthropicDriversConfig; give"):
         Defaults.drivers_config = wrong
 
 

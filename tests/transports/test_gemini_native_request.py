@@ -413,6 +413,7 @@ def test_the_model_without_a_vendor(model: str, sent: str) -> None:
 def test_the_model_stands_in_the_path() -> None:
     assert convert().endpoint == ("POST", f"/v1beta/models/{FLASH}:generateContent")
     assert convert(stream=True).endpoint == ("POST", f"/v1beta/models/{FLASH}:streamGenerateContent?alt=sse")
+    assert ln.convert("Hi", "gemini_native").endpoint == ("POST", "/v1beta/models/{model}:generateContent")
     assert convert(provider="vertex").endpoint[1] == f"/v1/publishers/google/models/{FLASH}:generateContent"
     assert convert(model="tunedModels/mine").endpoint[1] == "/v1beta/tunedModels/mine:generateContent"
     assert "model" not in body()

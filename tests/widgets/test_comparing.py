@@ -80,6 +80,8 @@ def test_names_of_apis() -> None:
     assert {*comparing.MAIN} <= {*comparing.apis_of(["all"])}
     with pytest.raises(OptionError, match="unknown API morse; known: "):
         comparing.apis_of(["morse"])
+    with pytest.raises(OptionError, match=r"unknown API antropic; did you mean anthropic\?"):
+        comparing.apis_of(["antropic"])
 
 
 def test_each_column_stands_for_a_real_model(providers: Providers) -> None:

@@ -47,7 +47,14 @@ def _canonical(word: str) -> str:
     try:
         return str(llmneutral.resolve_api_mode(api_mode=word).mode)
     except llmneutral.ConfigurationError:
-        raise OptionError(f"unknown API {word}; {nearest(word, [*llmneutral.API_MODES, 'all'])}") from None
+        raise OptionError(f"unknown API {word}; {_near(word)}") from None
+
+
+def _near(word: str) -> str:
+    """A hint at what may have been meant: a mode that can be converted to, or its short name (`anthropic`)."""
+    modes = _registered()
+    short = nearest(word, [mode.partition("_")[0] for mode in modes])
+    return short if short.startswith("did") else nearest(word, [*modes, "all"])
 
 
 def conversions(stack: Any, apis: Iterable[str], providers: Providers, driver: Any = None, model: Any = None) -> Found:

@@ -341,8 +341,8 @@ def endpoint(target: Target) -> tuple[str, str]:
     """HTTP method and path below the address of the host. The SDK puts project and location of Vertex before it."""
     version = target.facts.api_version or "v1beta"
     publisher = "publishers/google/" if find_endpoint(target.provider, target.base_url) == "vertex" else ""
-    model = model_id(target)
-    resource = model if model is not None and "/" in model else f"{publisher}models/{model}"
+    model = model_id(target) or "{model}"
+    resource = model if "/" in model else f"{publisher}models/{model}"
     verb = "streamGenerateContent?alt=sse" if target.settings.get("stream") else "generateContent"
     return "POST", f"/{version}/{resource}:{verb}"
 

@@ -12,7 +12,7 @@ MOST = 200
 """Rows that are shown: the first and the last half."""
 GAP = 1.0
 """Seconds without a chunk that are worth a mark."""
-EMPTY = "No stream recorded: run with --stream."
+EMPTY = "No stream recorded: %%prompt records one, unless it is asked with --no-stream."
 _SO_FAR = 120
 _FOLDABLE = frozenset({"text", "thinking", "call"})
 _INNER = 20
