@@ -11,6 +11,7 @@ import pytest
 
 import llmneutral
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges
+from tests.loopback import Loopback, talk
 from tests.widgets.samples import png
 from tests.widgets.shell import Cells, running
 
@@ -345,7 +346,8 @@ def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None
         ("%payload morse", "unknown API morse"),
         ("%deltas 99", "no exchange was made by the cell 99"),
         ("%deltas -p nobody", "-p nobody was not asked last"),
-        ("%deltas save x", "needs the replay driver"),
+        ("%deltas save", "takes one file"),
+        ("%deltas save x", "no stream is recorded"),
         ("%usage --by moon", "--by is one of provider, model, stack, day; not moon"),
         ("%usage --prices x", "--prices needs"),
         ("%usage words", "takes no words; words is too much"),
@@ -377,12 +379,24 @@ def test_payload_shows_the_conversation_for_the_main_apis(cells: Cells) -> None:
 
 
 def test_deltas_show_the_stream_of_an_exchange(cells: Cells) -> None:
-    assert "no stream recorded" in cells.run("%deltas").plain
+    assert "No stream recorded" in cells.run("%deltas").plain
     ran = cells.run("%prompt -p {{echo}} one two three four")
     number = ran.value.execution_count
     assert "chunks recorded" in cells.run("%deltas").plain
     assert "chunks recorded" in cells.run(f"%deltas {number}").plain
     assert "first token" in cells.run("%deltas").html
+
+
+def test_a_recording_is_played_again(cells: Cells, tmp_path: Path) -> None:
+    with Loopback(talk("Fine, thanks.")) as server:
+        cells.run("import llmneutral")
+        cells.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        cells.run("%prompt -p {{config}} How are you?")
+    file = tmp_path / "said.jsonl"
+    assert "played" in cells.run(f"%deltas save {file}").plain.replace("plays", "played")
+    ran = cells.run(f"%prompt -p replay:{file} --new And now?")
+    assert ran.value.text == "Fine, thanks."
+    assert ran.value.provider == "replay"
 
 
 def test_usage_is_a_table_and_a_frame(cells: Cells) -> None:

@@ -323,13 +323,14 @@ def test_no_secret_is_shown_or_saved(kernel: Kernel) -> None:
         f"leaked = bytes.fromhex({leaking.encode().hex()!r}).decode()",
         f"address = bytes.fromhex({address.encode().hex()!r}).decode()",
         "%prompt -p {{config}} --new My key is {{leaked}}",
+        "%deltas",
+        "%deltas save saved.jsonl",
         "%prompt -p {{config}} this one fails",
         "session.last",
         "%stack",
         "%payload",
         "%payload --json",
         "%payload --changes",
-        "%deltas",
         "%usage",
         "%provider list",
         "%prompt --compare all {{leaked}}",
@@ -355,7 +356,7 @@ def test_no_secret_is_shown_or_saved(kernel: Kernel) -> None:
             seen.append(kernel.run(cell, seen=keep).said)
         assert len(server.requests) == 3
         assert all([secret in json.dumps(server.requests[0].json) for secret in secrets]), "what is sent is not changed"
-    files = [(kernel.folder / name).read_text(encoding="utf-8") for name in ("saved.json", "saved.md")]
+    files = [(kernel.folder / name).read_text(encoding="utf-8") for name in ("saved.json", "saved.md", "saved.jsonl")]
     saved = json.dumps(seen, ensure_ascii=False) + "".join(files)
     assert saved.count("•••") > 10
     for secret in secrets:

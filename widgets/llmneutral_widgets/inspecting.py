@@ -16,9 +16,10 @@ from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import Grammar, Line, OptionError, setting, whole
 from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD, PROVIDER, STACK, USAGE
 from llmneutral_widgets.prompting import Here
+from llmneutral_widgets.recording import clean_record
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.deltas import deltas_page
+from llmneutral_widgets.views.deltas import EMPTY, deltas_page
 from llmneutral_widgets.views.page import LEFT, count, page, tag
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
@@ -287,7 +288,9 @@ def _last_request(here: Here) -> tuple[Any, dict[str, Any]]:
         raise OptionError("nothing was sent yet: %%prompt asks, %%prompt --compare all only converts")
     sent = {} if last.conversion is None else {last.conversion.api: last.conversion}  # some drivers make their own
     others = [api for api in comparing.MAIN if api not in sent]
-    return last.stack, {**sent, **comparing.conversions(last.stack, others, here.session.providers)}
+    # Beside a request that was streamed stand requests that would be: else the columns differ in more than their API.
+    stream = bool(last.deltas) or (not sent and here.settings.stream)
+    return last.stack, {**sent, **comparing.conversions(last.stack, others, here.session.providers, stream=stream)}
 
 
 def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
@@ -301,7 +304,9 @@ def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
         source.tools, source.output_schema = last.stack.tools, last.stack.output_schema
         source.settings = dict(last.stack.settings)
     asked = here.session.providers.asked(None, None, here.namespace)
-    return source, comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model)
+    stream = bool(source.settings.get("stream", here.settings.stream))
+    found = comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model, stream=stream)
+    return source, found
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -314,15 +319,35 @@ def deltas(here: Here, line: str) -> None:
     if found is None:
         return
     if found.words[:1] == ("save",):
-        raise OptionError("%deltas save needs the replay driver, which this version does not have")
+        _save_deltas(here, found.words[1:], found.values.get("provider"))
+        return
     _alone(found.words, 1, "%deltas shows one exchange")
     exchange = _chosen(here, found.words, found.values.get("provider"))
     record = exchange.deltas if exchange is not None else ()
     badges = [exchange.status] if exchange is not None and exchange.status != "complete" else []
     stopped = f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
-    shown = deltas_page(plain([list(entry) for entry in record]), stopped=stopped, badges=badges)
-    text = f"{count(len(record), 'chunk')} recorded" if record else "no stream recorded: run with --stream"
+    shown = deltas_page(clean_record(record), stopped=stopped, badges=badges)
+    text = f"{count(len(record), 'chunk')} recorded" if record else EMPTY
     display.publish(Bundle({"text/html": str(shown), "text/plain": text}))
+
+
+def _save_deltas(here: Here, words: Sequence[str], name: str | None) -> None:
+    """Writes a recording: what it holds is played by `-p replay:FILE`."""
+    import llmneutral
+
+    if len(words) != 1:
+        raise OptionError("%deltas save takes one file")
+    exchange = _chosen(here, (), name)
+    if exchange is None or not exchange.deltas or exchange.api is None:
+        raise OptionError("no stream is recorded: ask with --stream")
+    path = Path(words[0]).expanduser()
+    try:
+        llmneutral.save_recording(
+            path, map(tuple, clean_record(exchange.deltas)), api=exchange.api, model=exchange.model
+        )
+    except OSError as error:
+        raise OptionError(f"%deltas save {path.name}: {error.strerror}") from None
+    note(f"{count(len(exchange.deltas), 'chunk')} written to {path.name}; -p replay:{words[0]} plays them")
 
 
 def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:

@@ -67,14 +67,14 @@ class Providers:
         return list(dict.fromkeys([*llmneutral.CONFIGS, *self._own]))
 
     def config(self, written: str) -> Any:
-        """Returns the config of a name, `NAME` or `NAME/MODEL`.
+        """Returns the config of a name, `NAME` or `NAME/MODEL`; `replay:FILE` plays recordings.
 
         Raises:
             OptionError: If there is none of this name.
         """
         import llmneutral
 
-        name, _, model = written.strip().partition("/")
+        name, model = name_and_model(written)
         self._follow(llmneutral.Defaults)
         if name not in self._own:
             try:
@@ -116,7 +116,7 @@ class Providers:
         elif (place := only_place(written)) is not None:
             found = resolve(place, namespace)
         else:
-            name, _, own = written.partition("/")
+            name, own = name_and_model(written)
             if own and model and own != model:
                 raise OptionError(f"-p asks for the model {own}, -m for {model}")
             found, model = self.config(name), model or own or None
@@ -131,6 +131,12 @@ class Providers:
     def rows(self) -> list[dict[str, Any]]:
         """Returns what each config could do now: of a key only whether it is set."""
         return [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
+
+
+def name_and_model(written: str) -> tuple[str, str]:
+    """Returns the parts of `NAME/MODEL`; the name of a file of recordings has no model."""
+    name, _, model = written.strip().partition("/")
+    return (written.strip(), "") if name.startswith("replay:") else (name, model)
 
 
 def with_model(config: Any, model: str) -> Any:
