@@ -19,7 +19,7 @@ import msgspec
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.http_answers import read_body, request_id_of
 from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched
-from llmneutral.errors import ErrorFacts, read_error_body
+from llmneutral.errors import ErrorFacts, provider_error, read_error_body
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
@@ -111,6 +111,8 @@ class _Reading:
 
     def failure(self, error: Exception) -> Exception:
         """Returns an error of the SDK's as the taxonomy has it."""
+        if isinstance(error, TypeError):  # the SDK compares the code of an error in the stream, which may have none
+            return provider_error("server_error", "the stream holds an error without a code")
         return self._driver.translated(error) or error
 
 

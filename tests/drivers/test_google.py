@@ -127,6 +127,33 @@ def test_the_delay_that_google_asks_for_is_read_from_the_details(way: str) -> No
     assert (told.value.retry_after, told.value.raw_type) == (7.0, "RESOURCE_EXHAUSTED")
 
 
+@pytest.mark.parametrize("way", ["stream", "astream"])
+def test_an_error_without_a_code_is_an_error_of_the_provider(way: str) -> None:
+    chunks = [*chunks_of(API)[:2], {"error": {"message": "odd"}}]
+    with (
+        Loopback(stream_of(API, chunks)) as server,
+        sdk_driver(API, server) as driver,
+        pytest.raises(ProviderError) as told,
+    ):
+        WAYS[way](driver, "hi")
+    assert told.value.type == "server_error"
+    assert told.value.partial.text
+
+
+async def test_a_client_of_vertex_keeps_its_paths() -> None:
+    from google import genai
+
+    with Loopback(talks(API)) as server:
+        options = genai.types.HttpOptions(base_url=server.url)
+        with genai.Client(vertexai=True, api_key="own", http_options=options) as client:
+            driver = GooglePromptDriver("gemini-3.8-flash", client=client, async_client=client.aio)
+            assert driver.run("hi").text == TEXT[0][1]
+            assert driver.run("hi", stream=True).text == TEXT[0][1]
+            assert (await driver.arun("hi", stream=True)).text == TEXT[0][1]
+            await client.aio.aclose()
+    assert all("/publishers/google/models/gemini-3.8-flash:" in request.path for request in server.requests)
+
+
 async def test_a_client_of_the_callers_is_used_and_not_closed() -> None:
     from google import genai
 
