@@ -101,6 +101,15 @@ def test_the_driver_that_is_asked_stands_for_its_own_api(providers: Providers) -
     assert other["chat_completions"].payload["model"] != "x"
 
 
+def test_requests_beside_a_streamed_one_are_streamed(providers: Providers) -> None:
+    apis = [*comparing.MAIN, "gemini_native"]
+    found = comparing.conversions(stack(), apis, providers, stream=True)
+    assert [found[api].payload.get("stream") for api in comparing.MAIN] == [True, True, True]
+    assert ":streamGenerateContent" in found["gemini_native"].endpoint[1]
+    plain = comparing.conversions(stack(), apis, providers)
+    assert not any(["stream" in conversion.payload for conversion in plain.values()])
+
+
 def test_what_cannot_be_converted_is_told_in_its_place(providers: Providers) -> None:
     found = comparing.conversions(stack(), ["codex_app_server", "anthropic_messages"], providers)
     assert isinstance(found["codex_app_server"], llmneutral.ConversionError)

@@ -57,7 +57,9 @@ def _near(word: str) -> str:
     return short if short.startswith("did") else nearest(word, [*modes, "all"])
 
 
-def conversions(stack: Any, apis: Iterable[str], providers: Providers, driver: Any = None, model: Any = None) -> Found:
+def conversions(
+    stack: Any, apis: Iterable[str], providers: Providers, driver: Any = None, model: Any = None, *, stream: bool = False
+) -> Found:
     """Returns the conversions of a conversation, each for what would be asked: the driver, or its provider's own.
 
     Args:
@@ -66,20 +68,22 @@ def conversions(stack: Any, apis: Iterable[str], providers: Providers, driver: A
         providers: Who can be asked.
         driver: Whom to convert for where it speaks the API.
         model: Another model for that driver.
+        stream: Whether the answer would be streamed: requests that are compared must not differ in that.
     """
-    return {api: _converted(stack, api, providers, driver, model) for api in apis}
+    given = {"trace": True, **({"stream": True} if stream else {})}
+    return {api: _converted(stack, api, providers, driver, model, given) for api in apis}
 
 
-def _converted(stack: Any, api: str, providers: Providers, driver: Any, model: Any) -> Any:
+def _converted(stack: Any, api: str, providers: Providers, driver: Any, model: Any, given: Mapping[str, Any]) -> Any:
     import llmneutral
 
     try:
         if driver is not None and driver.api_mode == api:
-            return driver.preview(stack, trace=True, **({"model": model} if model else {}))
+            return driver.preview(stack, **given, **({"model": model} if model else {}))
         for row in providers.rows():  # the first provider that speaks it, with a model of its own
             if row["api_mode"] == api and row["model"] and row["key_variable"]:
-                return providers.config(row["name"]).prompt_driver.preview(stack, trace=True)
-        return llmneutral.convert(stack, api, trace=True)
+                return providers.config(row["name"]).prompt_driver.preview(stack, **given)
+        return llmneutral.convert(stack, api, **given)
     except llmneutral.LLMNeutralError as error:
         return error
 

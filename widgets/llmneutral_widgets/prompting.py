@@ -151,16 +151,19 @@ def _bound(here: Here, plan: Plan, result: Answer) -> Answer:
 # Asking
 
 
+def _is_streamed(here: Here, plan: Plan) -> bool:
+    given, wanted = plan.given.stream, plan.stack.settings.get("stream")
+    return given if given is not None else here.settings.stream if wanted is None else bool(wanted)
+
+
 def _question(here: Here, plan: Plan, asked: Asked) -> Question:
-    given, wanted = plan.given, plan.stack.settings.get("stream")
-    stream = given.stream if given.stream is not None else here.settings.stream if wanted is None else bool(wanted)
     return Question(
         asked=asked,
         stack=plan.stack,
         sent=plan.sent,
         conversation=plan.conversation.name,
         cell_id=RUNS.current.cell_id,
-        stream=stream,
+        stream=_is_streamed(here, plan),
         execution_count=getattr(here.ip, "execution_count", None),
     )
 
@@ -249,16 +252,19 @@ def _lines(exchanges: Exchanges) -> Bundle:
 def _compare(here: Here, plan: Plan) -> Exchange:
     asked = plan.asked[0]
     apis = comparing.apis_of(plan.given.compare)
-    found = comparing.conversions(plan.stack, apis, here.session.providers, asked.driver, asked.model)
+    found = comparing.conversions(
+        plan.stack, apis, here.session.providers, asked.driver, asked.model, stream=_is_streamed(here, plan)
+    )
     return _show_dry(here, plan, found)
 
 
 def _dry(here: Here, plan: Plan) -> Exchange:
     found: dict[str, Any] = {}
+    streamed = {"stream": True} if _is_streamed(here, plan) else {}
     for asked in plan.asked:
         name = asked.driver.api_mode
         name = f"{name} ({asked.name})" if name in found else name
-        found[name] = asked.driver.preview(plan.stack, trace=True, **asked.overrides)
+        found[name] = asked.driver.preview(plan.stack, trace=True, **streamed, **asked.overrides)
     return _show_dry(here, plan, found)
 
 
