@@ -10,6 +10,7 @@ Sources: github.com/openai/openai-python, github.com/anthropics/anthropic-sdk-py
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import threading
@@ -60,6 +61,8 @@ class HttpPromptDriver(BasePromptDriver):
         self._headers = dict(headers or {})
         self._lock = threading.Lock()
         self._clients: dict[Any, Any] = {}
+        # A driver that nobody holds any more leaves no connection behind; not every SDK's client sees to that itself.
+        self._end = weakref.finalize(self, _close_all, self._clients)
         self._async_clients: weakref.WeakKeyDictionary[Any, dict[Any, _Kept]] = weakref.WeakKeyDictionary()
 
     # --- clients --------------------------------------------------------------------------------
@@ -281,6 +284,13 @@ class _Kept:
         finally:
             self._ended()
             await self.client.close()
+
+
+def _close_all(clients: dict[Any, Any]) -> None:
+    for client in list(clients.values()):
+        with contextlib.suppress(Exception):
+            client.close()
+    clients.clear()
 
 
 def thinks(conversion: Conversion) -> bool:
