@@ -24,10 +24,24 @@ def test_calls_and_their_sum() -> None:
     head, one, two, total = lines(usage_page(ROWS))
     assert head[:5] == ["time", "stack", "provider", "model", "status"]
     assert one[0] == "2026-11-30 10:00:00"
-    assert one[5:] == ["812", "640", "–", "96", "–", "908", "0.42", "3.10", "36", "0.0031 USD"]
+    assert one[5:] == ["812", "640", "96", "908", "0.42", "3.10", "36", "0.0031 USD"]
     assert two[4:6] == ["interrupted", ""]
     assert total[0] == "sum"
-    assert total[5:11] == ["≥ 812", "≥ 640", "–", "≥ 96", "–", "≥ 908"]
+    assert total[5:9] == ["≥ 812", "≥ 640", "≥ 96", "≥ 908"]
+
+
+def test_columns_that_say_nothing_take_no_room() -> None:
+    one = row(time="2026-11-30T10:00:00Z", input_total=1)
+    assert {"written", "reasoning"} & {*lines(usage_page([one]))[0]} == set()
+    assert lines(usage_page([one]))[0][-1] == "cost"
+    head, first, second, total = lines(usage_page([one, row(reasoning=7)]))
+    place = head.index("reasoning")
+    assert (first[place], second[place], total[place]) == ("–", "7", "≥ 7")
+
+
+def test_calls_of_one_day_say_the_time_of_day() -> None:
+    calls = [row(time="2026-11-30T10:00:00Z"), row(time="2026-11-30T11:00:00Z")]
+    assert [line[0] for line in lines(usage_page(calls))] == ["time", "10:00:00", "11:00:00", "sum"]
 
 
 def test_a_sum_over_what_is_known_is_plain() -> None:
@@ -93,5 +107,5 @@ def test_amounts() -> None:
 
 def test_headings() -> None:
     output = usage_page(ROWS)
-    assert output.count('scope="col"') == 15
+    assert output.count('scope="col"') == 13
     assert output.count('scope="row"') == 1

@@ -62,8 +62,20 @@ def usage_page(rows: Sequence[Row], *, by: str | None = None) -> Html:
         return page(_grouped(rows, by), sections=("usage",))
     hidden = len(rows) - MOST
     note = [tag("p", tag("small", f"{hidden:,} earlier calls are not shown, but counted"))] if hidden > 0 else []
-    body = [_line(row, _CALL_HEADS) for row in rows[-MOST:]]
-    return page(_table(_CALL_HEADS, [*body, _line(summed(rows), _CALL_HEADS, "sum")]), *note, sections=("usage",))
+    keys, days = _told(rows), {str(row.get("time"))[:10] for row in rows}
+    body = [_line(_in_short(row) if len(days) == 1 else row, keys) for row in rows[-MOST:]]
+    return page(_table(keys, [*body, _line(summed(rows), keys, "sum")]), *note, sections=("usage",))
+
+
+def _told(rows: Sequence[Row]) -> list[str]:
+    """The columns that a narrow page has room for: without those of which no call tells anything (but the cost)."""
+    rare = ("cache_write", "reasoning")
+    return [key for key in _CALL_HEADS if key not in rare or any([row.get(key) is not None for row in rows])]
+
+
+def _in_short(row: Row) -> Row:
+    """The row with the time of day: the day is the same in all."""
+    return {**row, "time": str(row.get("time"))[11:19]} if row.get("time") else row
 
 
 def summed(rows: Sequence[Row]) -> dict[str, Any]:
