@@ -335,6 +335,8 @@ def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None
     ("line", "told"),
     [
         ("%stack nowhere", "there is no conversation nowhere"),
+        ("%stack clear", "nor a command of that name; known: default, drop, list, load, reset"),
+        ("%payload --compare openai", "compares without an option: %payload openai anthropic"),
         ("%stack drop", "takes how many"),
         ("%stack drop x", "needs a whole number from 1"),
         ("%stack save a.txt", "ends in .json or .md"),

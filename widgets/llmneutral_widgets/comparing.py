@@ -58,7 +58,13 @@ def _near(word: str) -> str:
 
 
 def conversions(
-    stack: Any, apis: Iterable[str], providers: Providers, driver: Any = None, model: Any = None, *, stream: bool = False
+    stack: Any,
+    apis: Iterable[str],
+    providers: Providers,
+    driver: Any = None,
+    model: Any = None,
+    *,
+    stream: bool = False,
 ) -> Found:
     """Returns the conversions of a conversation, each for what would be asked: the driver, or its provider's own.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import mimetypes
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -55,7 +56,7 @@ def compose(given: PromptLine, cell: str | None, namespace: Mapping[str, Any]) -
     import llmneutral
 
     written = "\n".join([part for part in (given.text, (cell or "").strip("\n").rstrip()) if part])
-    pieces = [written] if given.raw else interpolate(written, namespace)
+    pieces = [written] if given.raw else _filled(written, namespace)
     blocks = [block for piece in pieces for block in blocks_of(piece) if piece != ""]
     attached = [block for what in given.attachments for block in attachment(what, namespace)]
     if not blocks and not attached:
@@ -194,7 +195,17 @@ def _schema(name: str, namespace: Mapping[str, Any]) -> Any:
     raise OptionError(f"--schema {name} is a {kind}; it takes a pydantic model, dataclass, TypedDict or JSON Schema")
 
 
+def _filled(written: str, namespace: Mapping[str, Any]) -> list[Any]:
+    try:
+        return interpolate(written, namespace)
+    except OptionError as error:
+        raise OptionError(f"{error}; {{{{…}}}} stands for a variable's value, and --raw sends it as typed") from None
+
+
 def _named(option: str, name: str, namespace: Mapping[str, Any]) -> Any:
+    if only_place(name) is None and not re.match(r"[^\W\d]", name):
+        known = "; the temperature is --temperature" if option == "-t" else ""
+        raise OptionError(f"{option} takes the name of a variable, not {name}{known}")
     try:
         return resolve(only_place(name) or name, namespace)
     except OptionError as error:

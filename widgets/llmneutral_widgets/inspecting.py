@@ -13,7 +13,7 @@ from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.notes import note
-from llmneutral_widgets.options import Grammar, Line, OptionError, setting, whole
+from llmneutral_widgets.options import Grammar, Line, OptionError, nearest, setting, whole
 from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD, PROVIDER, STACK, USAGE
 from llmneutral_widgets.prompting import Here
 from llmneutral_widgets.recording import clean_record
@@ -164,6 +164,10 @@ def _slice(ranges: Sequence[str], everything: bool) -> slice | None:
 
 
 def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
+    known = here.session.conversations
+    if name is not None and name not in known:
+        hint = nearest(name, [*known, *_STACK_COMMANDS])
+        raise OptionError(f"there is no conversation {name}, nor a command of that name; {hint}")
     conversation = here.session.known(name)
     display.publish(
         stack_bundle(
@@ -266,6 +270,8 @@ _STACK_COMMANDS: dict[str, Callable[[Here, Sequence[str]], None]] = {
 
 def payload(here: Here, line: str) -> None:
     """Shows what is sent: the last request beside what the other APIs would be sent, or the conversation for some."""
+    if "--compare" in line.split():
+        raise OptionError("%payload compares without an option: %payload openai anthropic, or %payload all")
     found = _read(PAYLOAD, line)
     if found is None:
         return
@@ -339,7 +345,7 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None) -> None:
         raise OptionError("%deltas save takes one file")
     exchange = _chosen(here, (), name)
     if exchange is None or not exchange.deltas or exchange.api is None:
-        raise OptionError("no stream is recorded: ask with --stream")
+        raise OptionError("no stream is recorded: %%prompt records one, unless it is asked with --no-stream")
     path = Path(words[0]).expanduser()
     try:
         llmneutral.save_recording(
