@@ -17,7 +17,7 @@ from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.passes import with_content
 from llmneutral.convert.schema import without_added_nulls, wrap_root
 from llmneutral.convert.settings import ToolChoice
-from llmneutral.errors import StructuredOutputError
+from llmneutral.errors import ConfigurationError, StructuredOutputError
 from llmneutral.ir.contents import ActionCallMessageContent, TextMessageContent
 from llmneutral.ir.jsontext import JSONObject, dumps, loads
 from llmneutral.ir.messages import Message
@@ -97,6 +97,9 @@ def plan(output_schema: Any, settings: Mapping[str, Any], facts: Profile, tools:
     Raises:
         ConfigurationError: If the schema is none of these kinds.
     """
+    if isinstance(output_schema, str | bytes | int | float | list | tuple | set):
+        kinds = "a pydantic model, a dataclass, a TypedDict or a JSON Schema as a dict"
+        raise ConfigurationError(f"the output schema is a {type(output_schema).__name__}; give {kinds}")
     given = to_json_schema(output_schema)
     schema, wrapped = wrap_root(given)
     strategy, choice = _strategy(settings, facts, tools)

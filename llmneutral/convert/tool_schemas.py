@@ -93,8 +93,8 @@ def _reduced(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job
             schema, dialect, drops=facts.schema_drops, numeric_enum=facts.numeric_enum, enum_slash=facts.enum_slash
         )
     except ConversionError as error:
-        hint = f" {error.hint}" if error.hint else ""
-        job.refuse(f"{what}: {error.message}{hint}", rule="schema")
+        hint = f". {error.hint}" if error.hint else ""
+        job.refuse(f"{what}: {error.message.removesuffix('.')}{hint}", rule="schema")
     if reduced.lost:
         job.note("coerced", f"{what}: its schema loses what this API does not take: {', '.join(reduced.lost)}")
     for note in reduced.notes:

@@ -16,7 +16,7 @@ from typing import Any, Self
 import tenacity
 
 from llmneutral import pipeline
-from llmneutral.convert.settings import canonical_settings
+from llmneutral.convert.settings import canonical_settings, flag
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers import prepare, retry, runners
@@ -81,7 +81,7 @@ class BasePromptDriver:
         self.api_mode = _resolved(api_mode, provider, base_url, model)
         self.api_key = ApiKey(api_key, key_variables_of(provider, base_url, self.key_variable))
         self.facts = dict(facts or {})
-        self.stream_by_default = stream
+        self.stream_by_default = flag("stream", stream)
         self.options, settings = CallOptions().taken(settings)
         self.settings = canonical_settings(settings)
         self.profile({})  # an unknown fact is told at once

@@ -10,6 +10,7 @@ import msgspec
 
 from llmneutral import pipeline, structured
 from llmneutral.convert.report import Change
+from llmneutral.convert.settings import flag
 from llmneutral.convert.stream import StreamNormalizer, neutral_normalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Call
@@ -127,7 +128,7 @@ def is_streamed(driver: BasePromptDriver, settings: Mapping[str, Any], carried: 
     """Tells whether the wire is to stream: the call's word, the stack's, the driver's."""
     for given in (settings, carried, driver.settings):
         if (value := given.get("stream")) is not None:
-            return bool(value)
+            return flag("stream", value)
     return driver.stream_by_default
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.errors import ConversionError
 from llmneutral.ir.jsontext import JSONObject, dumps, plain_data
 from llmneutral.ir.tools import ToolAction
 
@@ -189,7 +190,9 @@ def media_of(artifact: Any) -> JSONObject:
         return {"data": None, "text": artifact.value, "media_type": "text/plain", "name": artifact.name}
     if not isinstance(artifact, ImageArtifact | AudioArtifact | BlobArtifact | DocumentArtifact):
         raise TypeError(f"{type(artifact).__name__} is no picture, sound or document")
-    assert isinstance(artifact.value, bytes | bytearray)
+    if not isinstance(artifact.value, bytes | bytearray):
+        kind, given = type(artifact).__name__, type(artifact.value).__name__
+        raise ConversionError(f"an {kind} holds bytes, not a {given}; read the file, or give its address", rule="media")
     fields = {"data": base64.b64encode(artifact.value).decode(), "media_type": artifact.media_type}
     name = getattr(artifact, "name", None)
     return fields if name is None else {**fields, "name": name}

@@ -159,6 +159,8 @@ def definitions(tools: Iterable[Any] | None) -> tuple[ToolDefinition, ...]:
     Raises:
         ConfigurationError: If one of them is none of these, naming its place.
     """
+    if isinstance(tools, str | bytes | Mapping | Tool) or (tools is not None and not isinstance(tools, Iterable)):
+        raise ConfigurationError(f"tools is a {type(tools).__name__}; give a list of functions, Tool objects or dicts")
     found: list[ToolDefinition] = []
     for place, tool in enumerate(tools or ()):
         found += _definitions_of(tool, place)

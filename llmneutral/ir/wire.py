@@ -55,13 +55,19 @@ def _message(message: Any, place: int) -> Message:
     parts += _parts(content, place)
     if refusal := message.get("refusal"):
         parts.append(c.RefusalMessageContent(refusal))
-    if (audio := message.get("audio")) and audio.get("id"):
+    if isinstance(audio := message.get("audio"), Mapping) and audio.get("id"):
         parts.append(c.AudioMessageContent(id=audio["id"], transcript=audio.get("transcript")))
-    calls = message.get("tool_calls") or ()
-    if calls and len(parts) == 1 and type(parts[0]) is c.TextMessageContent and not parts[0].text:
-        parts = []  # an empty text beside calls is how some write "no text"
-    parts += [_call(call, place, len(parts) + i) for i, call in enumerate(calls)]
+    if calls := message.get("tool_calls"):
+        parts = _with_calls(parts, calls, place)
     return Message(role, tuple(parts), message.get("name"))
+
+
+def _with_calls(parts: list[Any], calls: Any, place: int) -> list[Any]:
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        _refuse(f"has tool_calls of type {type(calls).__name__}; give a list of calls", place)
+    if len(parts) == 1 and type(parts[0]) is c.TextMessageContent and not parts[0].text:
+        parts = []  # an empty text beside calls is how some write "no text"
+    return [*parts, *[_call(call, place, len(parts) + i) for i, call in enumerate(calls)]]
 
 
 def _parts(content: Any, place: int) -> list[Any]:
@@ -165,7 +171,14 @@ def _origin(part: Part) -> c.Origin | None:
 def _call(call: Any, place: int, block: int) -> Any:
     """Reads one call: its arguments may be text or an object, and stay as they were written."""
     if not isinstance(call, Mapping):
-        _refuse("is no tool call", place, block)
+        _refuse(f"is no tool call, but a {type(call).__name__}", place, block)
+    try:
+        return _read_call(call)
+    except (KeyError, TypeError, AttributeError) as error:
+        _refuse(f"is a malformed tool call ({type(error).__name__}: {error})", place, block)
+
+
+def _read_call(call: Part) -> Any:
     tag = call.get("id")
     tag = None if tag is None else str(tag)
     if call.get("type") == "custom":

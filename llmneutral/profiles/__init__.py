@@ -19,7 +19,7 @@ from llmneutral.profiles.hosts import (
     normalize_provider,
     read_address,
 )
-from llmneutral.profiles.lookup import find_row, profile, register_profile
+from llmneutral.profiles.lookup import find_row, known_providers, profile, register_profile
 from llmneutral.profiles.models import matches, normalize_model
 from llmneutral.profiles.rows import API_ROWS, ENDPOINT_ROWS, MODEL_ROWS, ApiRow, EndpointRow, ModelRow
 
@@ -44,6 +44,7 @@ __all__ = [
     "is_bedrock_runtime",
     "is_private",
     "is_within",
+    "known_providers",
     "matches",
     "normalize_model",
     "normalize_provider",

@@ -126,7 +126,7 @@ def find_endpoint(provider: str | None, base_url: str | None) -> str | None:
     name = normalize_provider(provider)
     if name is None or (address.host and name in OFFICIAL_URLS):
         return None
-    return _PROVIDER_ENDPOINTS.get(name, name)
+    return PROVIDER_ENDPOINTS.get(name, name)
 
 
 _PROVIDER_ALIASES = {
@@ -139,7 +139,7 @@ _PROVIDER_ALIASES = {
     "kimi": "moonshot",
 }
 
-_PROVIDER_ENDPOINTS = {
+PROVIDER_ENDPOINTS = {
     "openai-codex": "codex",
     "xai-oauth": "xai",
     "grok": "xai",

@@ -14,7 +14,7 @@ from typing import Any
 
 from llmneutral.errors import ConfigurationError
 from llmneutral.profiles.facts import Facts, Profile, checked_facts
-from llmneutral.profiles.hosts import find_endpoint
+from llmneutral.profiles.hosts import ENDPOINT_HOSTS, OFFICIAL_URLS, PROVIDER_ENDPOINTS, find_endpoint
 from llmneutral.profiles.models import matches, normalize_model
 from llmneutral.profiles.rows import API_ROWS, ENDPOINT_ROWS, MODEL_ROWS, ModelRow
 
@@ -24,6 +24,8 @@ _REGISTERED: list[tuple[str, dict[str, Any]]] = []
 """Patterns and their facts, in the order of registration."""
 
 _LIMIT_FIELD = "max_tokens_field"
+NAMELESS = ("custom", "copilot-acp")
+"""Names that say only that somebody answers at some address."""
 
 
 def profile(
@@ -48,7 +50,15 @@ def profile(
     Raises:
         ConfigurationError: If a fact's name is unknown or its value is not one it takes.
     """
+    for given in (facts, discovered):
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigurationError(f"facts is a {type(given).__name__}; give facts by name, as in {{'vision': True}}")
     return _profile(api, provider, base_url, model, _frozen(facts), _frozen(discovered))
+
+
+def known_providers() -> frozenset[str]:
+    """Returns the names of providers, in their one spelling, that stand for an endpoint we know."""
+    return frozenset({*ENDPOINT_ROWS, *ENDPOINT_HOSTS, *OFFICIAL_URLS, *PROVIDER_ENDPOINTS, *NAMELESS})
 
 
 def register_profile(pattern: str, facts: Facts) -> Callable[[], None]:
