@@ -178,7 +178,7 @@ class Reader:
         slot = self._by_key.get(key)
         if slot is None:
             return ""
-        return "".join([getattr(p, "partial_input", None) or getattr(p, "text", "") for p in slot.pieces])
+        return "".join([str(getattr(p, "partial_input", None) or getattr(p, "text", "")) for p in slot.pieces])
 
     def usage(self, fields: Any, *, replace: bool = False) -> None:
         """Token counts: per field, the last value that is not null stands (or the whole object, `replace`)."""

@@ -55,7 +55,7 @@ class PromptStack:
 
     def add_message(self, artifact: Any, role: str) -> Message:
         """Adds a message of a role; any artifact, text, content or list of these is reduced to blocks."""
-        message = Message(role, contents_of(artifact))  # type: ignore[arg-type]  # members of the union
+        message = Message(role, contents_of(artifact))
         self.messages.append(message)
         return message
 

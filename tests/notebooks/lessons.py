@@ -74,7 +74,7 @@ def read(path: Path) -> Any:
 
 def executed(notebook: Mapping[str, Any]) -> Any:
     """Returns a lesson with the outputs of a run in a fresh kernel; the first error ends it."""
-    node: Any = nbformat.reads(json.dumps(notebook), as_version=4)  # type: ignore[no-untyped-call]
+    node: Any = nbformat.reads(json.dumps(notebook), as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         startup = Path(folder) / "ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
@@ -84,7 +84,7 @@ def executed(notebook: Mapping[str, Any]) -> Any:
         client = NotebookClient(node, timeout=PATIENCE, kernel_name="python3", store_widget_state=False)
         client.coalesce_streams = True
         client.execute(env=environment, cwd=folder)
-    return tidied(json.loads(nbformat.writes(node)))  # type: ignore[no-untyped-call]
+    return tidied(json.loads(nbformat.writes(node)))
 
 
 def tidied(notebook: Any) -> Any:

@@ -124,8 +124,10 @@ def outside_markdown(output: str) -> list[str]:
         if piece[0] not in "<>":
             continue
         match = re.fullmatch(r"<(/?)([a-z0-9]+)([^<>]*)>", piece)
-        known = match is not None and match[2] in MARKDOWN_TAGS
-        if not known or not any(re.fullmatch(form, match[3]) for form in ([""] if match[1] else MARKDOWN_ATTRIBUTES)):
+        if match is None or match[2] not in MARKDOWN_TAGS:
+            bad.append(piece)
+            continue
+        if not any(re.fullmatch(form, match[3]) for form in ([""] if match[1] else MARKDOWN_ATTRIBUTES)):
             bad.append(piece)
     return bad + HIDDEN.findall(output)
 

@@ -26,6 +26,7 @@ def shell() -> Iterator[InteractiveShell]:
     try:
         yield made
     finally:
+        assert made.history_manager is not None
         made.history_manager.end_session()
         InteractiveShell.clear_instance()
 
@@ -33,7 +34,7 @@ def shell() -> Iterator[InteractiveShell]:
 @pytest.fixture
 def kernel(shell: InteractiveShell) -> InteractiveShell:
     """A shell that looks like a kernel's."""
-    shell.kernel = SimpleNamespace()
+    vars(shell)["kernel"] = SimpleNamespace()
     return shell
 
 
@@ -101,7 +102,7 @@ def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str])
 
 def test_which_sink(shell: InteractiveShell) -> None:
     assert isinstance(display.sink(), TextSink)
-    shell.kernel = SimpleNamespace()
+    vars(shell)["kernel"] = SimpleNamespace()
     assert isinstance(display.sink(), DisplaySink)
 
 

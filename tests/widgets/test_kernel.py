@@ -43,6 +43,8 @@ print(time.perf_counter() - started)
 class Listener(NotebookClient):
     """Runs a notebook and keeps what the kernel publishes to be shown."""
 
+    heard: list[dict[str, Any]]
+
     def process_message(self, msg: dict[str, Any], *args: Any) -> Any:
         if "display" in msg["msg_type"]:
             self.heard.append(msg)

@@ -68,7 +68,7 @@ class Screen:
         return [len(json.dumps(bundle.data).encode()) + ENVELOPE for bundle in self.shown]
 
 
-def delta(kind: str, text: str = "", **fields: Any) -> llmneutral.DeltaMessage:
+def delta(kind: Any, text: str = "", **fields: Any) -> llmneutral.DeltaMessage:
     contents = {
         "text": llmneutral.TextDeltaMessageContent,
         "thinking": llmneutral.ThinkingDeltaMessageContent,
@@ -405,4 +405,5 @@ def test_collecting() -> None:
     assert sink.exchange is not None
     error = ValueError("x")
     sink.abort(None, error)
-    assert (sink.exchange, sink.error) == (None, error)
+    assert sink.exchange is None
+    assert sink.error is error

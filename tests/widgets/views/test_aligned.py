@@ -91,7 +91,7 @@ def test_a_text_at_the_top_and_odd_keys() -> None:
 
 
 def test_many_messages_are_in_the_order_of_their_numbers() -> None:
-    payload = {"messages": [{} for _ in range(12)]}
+    payload: dict[str, list[dict[str, str]]] = {"messages": [{} for _ in range(12)]}
     trace = {f"/messages/{n}": [(n, 0)] for n in range(12)}
     assert list(layout(payload, trace).elements) == [f"/messages/{n}" for n in range(12)]
 
