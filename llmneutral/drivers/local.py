@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.report import Change
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.local_server import CLIENT_HEADERS, LocalServer, LocalSettings, shared_server
-from llmneutral.drivers.local_template import json_grammar
 from llmneutral.drivers.local_weights import SMOLLM2
 from llmneutral.drivers.sdk_http import Headers, HttpPromptDriver
 from llmneutral.drivers.threads import in_thread
@@ -22,23 +22,6 @@ from llmneutral.errors import ConfigurationError, ProviderError
 from llmneutral.ir.jsontext import JSONObject
 
 PROTOCOLS = ("chat_completions", "codex_responses", "anthropic_messages")
-FACTS: dict[str, Any] = {
-    "tool_choice_named": False,
-    "tool_choice_none": False,
-    "json_with_tools": False,
-    "vision": False,
-    "audio_in": False,
-    "documents": False,
-    "prefill": False,
-    "cache": "none",
-}
-"""What the server can and cannot do."""
-FACTS_OF: dict[str, dict[str, Any]] = {
-    "chat_completions": {"native_json_schema": True, "json_grammar": "llguidance"},
-    "codex_responses": {"native_json_schema": True, "json_grammar": "llguidance"},
-    "anthropic_messages": {"native_json_schema": False, "json_grammar": None},
-}
-"""What it does on one protocol only: the field `grammar` is dropped in silence by its Messages endpoint."""
 
 
 class LocalPromptDriver(HttpPromptDriver):
@@ -74,8 +57,8 @@ class LocalPromptDriver(HttpPromptDriver):
         self.sdk = "openai" if speaks_openai else "anthropic"
         self.client_name = "OpenAI" if speaks_openai else "Anthropic"
         self.async_client_name = f"Async{self.client_name}"
-        window = {"context_window": self.server_settings.n_ctx}
-        self.facts = {**FACTS, **FACTS_OF[self.api_mode], **window, **(facts or {})}
+        window = {"context_window": self.server_settings.n_ctx, "max_output": self.server_settings.max_tokens}
+        self.facts = {**window, **(facts or {})}  # all else stands in the profile of the endpoint `local`
         self.profile({})  # an unknown fact is told at once
 
     # --- the server -----------------------------------------------------------------------------

@@ -13,9 +13,7 @@ This file knows no process and no network. Requests steer the template by `chat_
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
+from llmneutral.convert.grammar import json_grammar as json_grammar
 
 DEFAULT_SYSTEM = "You are a helpful assistant. Give short answers."
 
@@ -126,23 +124,6 @@ def chat_template() -> str:
         .replace("TOOL_EXAMPLES", _literal(_turns(calls)))
         .replace("THINKING_EXAMPLES", _literal(_turns(thoughts)))
     )
-
-
-def json_grammar(schema: Mapping[str, Any]) -> str:
-    """Returns an llguidance grammar that lets only compact JSON of this schema through, from the first token on.
-
-    It is the value of the ``grammar`` field of a Chat Completions or Responses request to the embedded model. The
-    Messages endpoint drops the field: there, offer one tool with this schema and ask for ``tool_choice`` ``any``.
-    ``response_format`` is no substitute: it lets a small model open with endless white space.
-
-    Args:
-        schema: A JSON schema. Bound its arrays and strings (``maxItems``, ``maxLength``), or greedy decoding may
-            repeat an element until ``max_tokens``.
-
-    See https://github.com/guidance-ai/llguidance/blob/main/docs/syntax.md for the notation.
-    """
-    compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
-    return "%llguidance {}\nstart: %json " + json.dumps(compact)
 
 
 def _turns(pairs: list[tuple[str, str]]) -> str:

@@ -130,7 +130,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         item_ids: Items of Responses other than calls go back with their ids.
         parameters_json_schema: Gemini takes tool parameters as JSON Schema (parametersJsonSchema).
         schema: Which schemas of tools and answers it takes: `json_schema` as they are, `portable` without unions of
-            types, `openapi` as the subset of OpenAPI 3.0.
+            types, `kimi` like that with a type and `required` everywhere, `openapi` as the subset of OpenAPI 3.0.
         schema_drops: Keywords of JSON Schema that it rejects.
         numeric_enum: Numbers may be enumerated.
         enum_slash: Enumerated strings may hold a slash.
@@ -226,7 +226,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     item_ids: bool = True
     # Schemas and output
     parameters_json_schema: bool = True
-    schema: Literal["json_schema", "portable", "openapi"] = "json_schema"
+    schema: Literal["json_schema", "portable", "kimi", "openapi"] = "json_schema"
     schema_drops: tuple[str, ...] = ()
     numeric_enum: bool = True
     enum_slash: bool = True

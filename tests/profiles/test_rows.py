@@ -289,7 +289,7 @@ OTHERS: list[tuple[str, str | None, str | None, str, dict[str, Any]]] = [
         None,
         "https://api.moonshot.ai/v1",
         "kimi-k2.5",
-        {"tool_choice_required": False, "reasoning_content": "required_on_tool_calls", "schema": "portable"}
+        {"tool_choice_required": False, "reasoning_content": "required_on_tool_calls", "schema": "kimi"}
         | {"reasoning_dial": "kimi", "prefill_field": "partial", "strict_tools": False, "thinks_by_default": True},
     ),
     (
@@ -355,7 +355,15 @@ OTHERS: list[tuple[str, str | None, str | None, str, dict[str, Any]]] = [
     ("chat_completions", "vllm", None, "deepseek-ai/DeepSeek-V3.1", {"template_switch": "thinking"}),
     ("chat_completions", "ollama", None, "qwen3:8b", {"stream_usage": True, "reasoning_dial": "ollama"}),
     ("chat_completions", "llama.cpp", None, "m", {"schema": "portable", "schema_drops": ("pattern", "format")}),
-    ("chat_completions", "local", None, "m", {"json_grammar": "llguidance", "tool_choice_named": False}),
+    (
+        "chat_completions",
+        "local",
+        None,
+        "m",
+        {"json_grammar": "llguidance", "tool_choice_named": False, "reasoning_dial": "vllm", "json_with_tools": False},
+    ),
+    ("codex_responses", "local", None, "m", {"json_grammar": "llguidance", "native_json_schema": True}),
+    ("anthropic_messages", "local", None, "m", {"json_grammar": None, "native_json_schema": False, "prefill": False}),
 ]
 
 

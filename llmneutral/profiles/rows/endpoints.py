@@ -14,6 +14,8 @@ _KIMI_MESSAGES = {
     "effort_levels": ("low", "high", "max"),
 }
 
+_LOCAL_GRAMMAR = {"native_json_schema": True, "json_grammar": "llguidance"}
+
 ENDPOINT_ROWS: dict[str, EndpointRow] = {
     "openai": EndpointRow(
         source="https://developers.openai.com/api/docs/guides/prompt-caching; types of openai 3",
@@ -124,7 +126,7 @@ ENDPOINT_ROWS: dict[str, EndpointRow] = {
     ),
     "moonshot": EndpointRow(
         source="https://platform.moonshot.ai/docs/api/chat; error text",
-        facts={"schema": "portable", "strict_tools": False, "top_k": False, "prefill_field": "partial"},
+        facts={"schema": "kimi", "strict_tools": False, "top_k": False, "prefill_field": "partial"},
         by_api={
             "chat_completions": {"max_tokens_field": "max_completion_tokens"},
             "anthropic_messages": _KIMI_MESSAGES | {"prefill_field": None},
@@ -132,7 +134,7 @@ ENDPOINT_ROWS: dict[str, EndpointRow] = {
     ),
     "kimi-coding": EndpointRow(
         source="https://www.kimi.com/code/docs/; error text: thinking is enabled but reasoning content is missing",
-        facts={"schema": "portable", "strict_tools": False},
+        facts={"schema": "kimi", "strict_tools": False},
         by_api={
             "chat_completions": {"max_tokens_field": "max_completion_tokens"},
             "anthropic_messages": _KIMI_MESSAGES,
@@ -274,16 +276,20 @@ ENDPOINT_ROWS: dict[str, EndpointRow] = {
             "documents": False,
             "schema": "portable",
             "schema_drops": ("pattern", "format"),
-            "json_grammar": "llguidance",
+            "json_with_tools": False,
             "tool_choice_named": False,
             "tool_choice_none": False,
+            "prefill": False,
             "reasoning_replay": "keep_all",
             "cache": "none",
             "auth_header": "bearer",
         },
         by_api={
-            "codex_responses": {"native_json_schema": False, "encrypted_reasoning": False, "effort_levels": ()}
-            | {"thinking": "none", "top_k": True},
+            # The Messages endpoint drops the field `grammar` in silence.
+            "chat_completions": _LOCAL_GRAMMAR
+            | {"reasoning_dial": "vllm", "template_switch": "enable_thinking", "reasoning_content": "optional"},
+            "codex_responses": _LOCAL_GRAMMAR
+            | {"encrypted_reasoning": False, "effort_levels": (), "thinking": "none", "top_k": True},
             "anthropic_messages": {"native_json_schema": False, "thinking": "none"},
         },
     ),

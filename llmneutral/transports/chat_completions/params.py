@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.job import Job
 from llmneutral.convert.names import digest
 from llmneutral.convert.params import Param, nearest_effort
 from llmneutral.convert.schema import strict_compile
-from llmneutral.ir.jsontext import JSONObject, dumps
+from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.blocks import endpoint_of, is_official
 from llmneutral.transports.chat_completions.passes import enforces_schemas
 
@@ -173,8 +174,8 @@ def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
         job.note("dropped", "response_format: the output schema takes its place")
         return
     kind, facts = value.get("type"), job.facts
-    if kind == "json_schema" and facts.json_grammar is not None and not job.tools:
-        _grammar((value.get("json_schema") or {}).get("schema") or {}, job, payload)
+    if kind in ("json_schema", "json_object") and facts.json_grammar is not None and not job.tools:
+        _grammar((value.get("json_schema") or {}).get("schema") or {"type": "object"}, job, payload)
     elif kind == "json_schema" and not enforces_schemas(job):
         job.note(
             "coerced", "response_format: this model enforces no JSON Schema; a rule in the instructions asks for it"
@@ -220,12 +221,8 @@ def output_schema(job: Job, payload: JSONObject) -> None:
 
 
 def _grammar(schema: JSONObject, job: Job, payload: JSONObject) -> None:
-    """llama.cpp holds a small model to a schema by a grammar only.
-
-    Source: https://github.com/guidance-ai/llguidance/blob/main/docs/syntax.md
-    """
-    compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
-    extra(payload, grammar="%llguidance {}\nstart: %json " + dumps(compact))
+    """llama.cpp holds a small model to a schema by a grammar only."""
+    extra(payload, grammar=json_grammar(schema))
     job.note("coerced", "response_format: the schema goes as a grammar, which this server enforces")
 
 
