@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llmneutral.configs import AmazonBedrockDriversConfig as AmazonBedrockDriversConfig
     from llmneutral.configs import AnthropicDriversConfig as AnthropicDriversConfig
     from llmneutral.configs import AzureOpenAiDriversConfig as AzureOpenAiDriversConfig
+    from llmneutral.configs import CodexAppServerDriversConfig as CodexAppServerDriversConfig
     from llmneutral.configs import CohereDriversConfig as CohereDriversConfig
     from llmneutral.configs import DashScopeDriversConfig as DashScopeDriversConfig
     from llmneutral.configs import DeepSeekDriversConfig as DeepSeekDriversConfig
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
     from llmneutral.drivers.base import BasePromptDriver as BasePromptDriver
     from llmneutral.drivers.bedrock import BedrockPromptDriver as BedrockPromptDriver
+    from llmneutral.drivers.codex import CodexAppServerPromptDriver as CodexAppServerPromptDriver
     from llmneutral.drivers.cohere import CoherePromptDriver as CoherePromptDriver
     from llmneutral.drivers.counting import TokenCount as TokenCount
     from llmneutral.drivers.dummy import DummyPromptDriver as DummyPromptDriver
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from llmneutral.errors import ToolLoopError as ToolLoopError
     from llmneutral.errors import scrub as scrub
     from llmneutral.events import ActionChunkEvent as ActionChunkEvent
+    from llmneutral.events import ApprovalAnsweredEvent as ApprovalAnsweredEvent
+    from llmneutral.events import ApprovalRequestedEvent as ApprovalRequestedEvent
     from llmneutral.events import AudioChunkEvent as AudioChunkEvent
     from llmneutral.events import BaseEvent as BaseEvent
     from llmneutral.events import ConversionChangedEvent as ConversionChangedEvent
@@ -188,6 +192,8 @@ __all__ = [
     "AnthropicDriversConfig",
     "AnthropicPromptDriver",
     "ApiModeDecision",
+    "ApprovalAnsweredEvent",
+    "ApprovalRequestedEvent",
     "AsyncPromptStream",
     "AudioArtifact",
     "AudioChunkEvent",
@@ -206,6 +212,8 @@ __all__ = [
     "BlobArtifact",
     "CONFIGS",
     "Change",
+    "CodexAppServerDriversConfig",
+    "CodexAppServerPromptDriver",
     "CohereDriversConfig",
     "CoherePromptDriver",
     "ConfigurationError",
@@ -342,11 +350,12 @@ __all__ = [
 _PLACES = {
     "llmneutral.configs": (
         "AmazonBedrockDriversConfig AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS "
-        "CohereDriversConfig DashScopeDriversConfig DeepSeekDriversConfig Defaults DriversConfig "
-        "DummyDriversConfig GoogleDriversConfig GroqDriversConfig KimiCodingDriversConfig LocalDriversConfig "
-        "LocalServerDriversConfig MiniMaxDriversConfig MistralDriversConfig MoonshotDriversConfig "
-        "OllamaDriversConfig OpenAiChatDriversConfig OpenAiDriversConfig OpenRouterDriversConfig "
-        "ReplayDriversConfig Status XAiDriversConfig drivers_config key_variables"
+        "CodexAppServerDriversConfig CohereDriversConfig DashScopeDriversConfig DeepSeekDriversConfig "
+        "Defaults DriversConfig DummyDriversConfig GoogleDriversConfig GroqDriversConfig "
+        "KimiCodingDriversConfig LocalDriversConfig LocalServerDriversConfig MiniMaxDriversConfig "
+        "MistralDriversConfig MoonshotDriversConfig OllamaDriversConfig OpenAiChatDriversConfig "
+        "OpenAiDriversConfig OpenRouterDriversConfig ReplayDriversConfig Status XAiDriversConfig "
+        "drivers_config key_variables"
     ),
     "llmneutral.convert.job": "Target",
     "llmneutral.convert.report": "Change Ref",
@@ -355,6 +364,7 @@ _PLACES = {
     "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
     "llmneutral.drivers.base": "BasePromptDriver",
     "llmneutral.drivers.bedrock": "BedrockPromptDriver",
+    "llmneutral.drivers.codex": "CodexAppServerPromptDriver",
     "llmneutral.drivers.cohere": "CoherePromptDriver",
     "llmneutral.drivers.counting": "TokenCount",
     "llmneutral.drivers.dummy": "DummyPromptDriver",
@@ -377,9 +387,10 @@ _PLACES = {
         "StreamInterruptedError StructuredOutputError ToolLoopError scrub"
     ),
     "llmneutral.events": (
-        "ActionChunkEvent AudioChunkEvent BaseEvent ConversionChangedEvent ErrorOccurredEvent EventBus "
-        "FinishPromptEvent FirstDeltaEvent InterruptedEvent ListenerFailedEvent RetryScheduledEvent "
-        "StartPromptEvent TextChunkEvent ThinkingChunkEvent"
+        "ActionChunkEvent ApprovalAnsweredEvent ApprovalRequestedEvent AudioChunkEvent BaseEvent "
+        "ConversionChangedEvent ErrorOccurredEvent EventBus FinishPromptEvent FirstDeltaEvent "
+        "InterruptedEvent ListenerFailedEvent RetryScheduledEvent StartPromptEvent TextChunkEvent "
+        "ThinkingChunkEvent"
     ),
     "llmneutral.ir.artifacts": (
         "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "

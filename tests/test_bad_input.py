@@ -97,7 +97,7 @@ TARGETS: dict[str, tuple[Mistake, str, str]] = {
     "a provider that is no text": (lambda: to(APIS[0], provider=5), "provider is a int", "text"),
     "a model that is no text": (lambda: to(APIS[0], model=5), "model is a int", "text"),
     "an address that is no text": (lambda: to(APIS[0], base_url=5), "base_url is a int", "text"),
-    "no driver for a mode": (lambda: make_driver("codex_app_server", model="m"), "codex_app_server", "known"),
+    "an address for codex": (lambda: make_driver("codex_app_server", model="m", base_url="x"), "base_url", "codex"),
     "unknown fact": (lambda: to(APIS[0], facts={"visoin": True}), "'visoin'", "'vision'"),
     "unknown fact of a driver": (
         lambda: make_driver("openai", model="m", api_key="k", facts={"visoin": True}), "'visoin'", "'vision'",

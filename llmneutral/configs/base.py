@@ -156,7 +156,8 @@ class DriversConfig:
         if self.model is None:
             raise ConfigurationError(f"{type(self).__name__} has no default model: give model=…", provider=row.name)
         own = mode == row.api_mode or row.all_modes
-        if not own and mode not in DRIVERS:
+        # The codex process is no other protocol of a provider: it has its own config, login and addresses.
+        if not own and (mode not in DRIVERS or mode == "codex_app_server"):
             raise ConfigurationError(f"{type(self).__name__} has no driver for {mode}; it speaks {row.api_mode}")
         options: dict[str, Any] = {"api_mode": mode, "provider": row.provider}
         if row.base_url is not None and own:

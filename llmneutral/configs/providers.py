@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from llmneutral.configs.base import DriversConfig, Row, Status
+from llmneutral.configs.base import SLOTS, DriversConfig, Row, Status
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.making import driver_class
 from llmneutral.errors import ConfigurationError
@@ -205,6 +206,29 @@ class LocalServerDriversConfig(DriversConfig):
     row = Row("server", SERVER_DRIVER, CHAT, base_url="http://localhost:8000/v1")
 
 
+class CodexAppServerDriversConfig(DriversConfig):
+    """A local `codex app-server`: it has its own login, tools and default model.
+
+    Args:
+        model: Model to ask for; codex' own default unless given.
+        **options: Arguments of `CodexAppServerPromptDriver`.
+    """
+
+    row = Row("codex", "codex:CodexAppServerPromptDriver", "codex_app_server", sdk="llmneutral")
+
+    def problem(self) -> str | None:
+        """Tells whether the program is there."""
+        program = (self._given.get("command") or ("codex",))[0]
+        if shutil.which(program) is not None:
+            return None
+        return f"the program {program} is not there: npm install -g @openai/codex"
+
+    def _make_prompt_driver(self) -> BasePromptDriver:
+        options = {name: value for name, value in self._given.items() if name not in SLOTS}
+        made: BasePromptDriver = driver_class(self.row.driver)(**options)
+        return made
+
+
 class ReplayDriversConfig(DriversConfig):
     """Answers out of a file of recordings: `ReplayDriversConfig("answers.jsonl")`; by name it is `replay:FILE`."""
 
@@ -266,6 +290,7 @@ CONFIGS: dict[str, Callable[..., DriversConfig]] = {
     "ollama": OllamaDriversConfig,
     "server": LocalServerDriversConfig,
     **{name: partial(LocalDriversConfig, api_mode=mode) for mode, name in LOCAL_NAMES.items()},
+    "codex": CodexAppServerDriversConfig,
     "replay": ReplayDriversConfig,
     "dummy": DummyDriversConfig,
 }

@@ -18,6 +18,7 @@ DRIVERS = {
     "gemini_native": "google:GooglePromptDriver",
     "cohere_chat": "cohere:CoherePromptDriver",
     "mistral_chat": "mistral:MistralPromptDriver",
+    "codex_app_server": "codex:CodexAppServerPromptDriver",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -123,3 +124,12 @@ def test_a_dummy_says_how_to_configure_something() -> None:
         driver.run("hi")
     with pytest.raises(ConfigurationError, match="no driver is configured"):
         list(driver.stream("hi"))
+
+
+def test_codex_has_a_default_model_and_needs_its_program() -> None:
+    config = drivers_config("codex", command=["no-such-codex"])
+    assert config.prompt_driver.api_mode == config.api_mode == "codex_app_server"
+    assert (config.model, config.status().key_variable, config.status().ready) == (None, None, False)
+    assert "npm install" in str(config.status().problem)
+    assert drivers_config("codex/gpt-5", command=[sys.executable]).status().ready
+    assert drivers_config("codex/gpt-5").prompt_driver.model == "gpt-5"
