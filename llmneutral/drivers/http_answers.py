@@ -58,7 +58,9 @@ class _Reading:
         if self._whole is not None:  # the server does not stream: the whole at once
             self._ready = [whole_of(bytes(self._whole), self.response)]
         else:
-            self._ready = chunks_of(self._decoder.flush(), self.headers)
+            # A last event without its blank line counts; one that is cut inside its JSON is the end of a lost stream.
+            whole = [last for last in self._decoder.flush() if is_whole(last[1])]
+            self._ready = chunks_of(whole, self.headers)
             self._ready.reverse()
 
     def failure(self, error: Exception) -> Exception:
@@ -210,6 +212,11 @@ def _odd(data: bytes, headers: Mapping[str, str]) -> Any:
         return value
     begin = text[:200].decode("utf-8", "replace")
     raise MalformedResponseError(f"a line of the stream is no JSON: {begin}", request_id=request_id_of(headers))
+
+
+def is_whole(data: bytes) -> bool:
+    """Tells whether the data of an event are all there: JSON, the sentinel, or nothing."""
+    return data.strip() in (b"", b"[DONE]") or _loaded(data) is not _NOTHING
 
 
 _NOTHING = object()
