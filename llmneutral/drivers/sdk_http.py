@@ -255,6 +255,8 @@ class HttpPromptDriver(BasePromptDriver):
         if (body := getattr(error, "body", None)) is not None:
             return provider_error(**read_error_body(body))
         kind = exception_type(error)
+        if kind == "connection_error" and error.__cause__ and exception_type(error.__cause__) == "malformed_response":
+            kind = "malformed_response"  # bytes that cannot be unpacked are no lost connection, though the SDK says so
         return None if kind is None else provider_error(kind, message=error_text(error), raw_type=type(error).__name__)
 
 
