@@ -12,12 +12,14 @@ import math
 import os
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import Body
+from llmneutral.drivers.http_answers import is_event_stream
 from llmneutral.drivers.importing import sdk
 from llmneutral.drivers.keys import ApiKey, is_local
 from llmneutral.drivers.sdk_calls import refusal
@@ -154,6 +156,7 @@ class BedrockPromptDriver(BasePromptDriver):
             clients = list(self._clients.values())
             self._clients.clear()
         for client in clients:
+            close_pools(client)
             client.close()
 
     # --- requests -------------------------------------------------------------------------------
@@ -193,18 +196,29 @@ class BedrockChunks:
         self.request_id, self.headers = _head(answer)
         self._stream = answer["stream"]
         self._events = iter(self._stream)
+        self._begun = False
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
         try:
-            return next(self._events)
+            found = next(self._events)
         except StopIteration:
+            self._check_kind()
             raise
         except Exception as error:  # noqa: BLE001  # raised below, without the SDK's words behind it
             failure = translated(error) or error
+        else:
+            self._begun = True
+            return found
         raise failure
+
+    def _check_kind(self) -> None:
+        """Raises where nothing came because the answer is no stream: the SDK reads a page as an empty one."""
+        if not self._begun and not is_event_stream(self.headers):
+            what = f"the answer is not what the API sends ({self.headers.get('content-type')})"
+            raise MalformedResponseError(what, status=200, request_id=self.request_id)
 
     def close(self) -> None:
         """Ends the connection."""
@@ -240,11 +254,31 @@ def translated(error: Exception) -> Exception | None:
         status = None if in_stream else metadata.get("HTTPStatusCode")
         return provider_error(**read_error_body(answer, status, metadata.get("HTTPHeaders"), now=time.time()))
     kind = exception_type(error)
+    if kind is None and _in_parser(error):
+        return MalformedResponseError(f"the answer is not what the API sends ({type(error).__name__})", status=200)
     return None if kind is None else provider_error(kind, message=error_text(error), raw_type=type(error).__name__)
+
+
+def _in_parser(error: Exception) -> bool:
+    """Tells whether the SDK failed at reading an answer: JSON that is no object, bytes that are no text."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any([frame.f_globals.get("__name__") == "botocore.parsers" for frame, _ in frames])
 
 
 def _boto3() -> Any:
     return sdk("boto3", extra="bedrock")
+
+
+def close_pools(client: Any) -> None:
+    """Closes the connections that wait for a next request.
+
+    The SDK's `close` only forgets its pools; the garbage collector closes them, and late where an error is kept.
+    """
+    manager = getattr(getattr(getattr(client, "_endpoint", None), "http_session", None), "_manager", None)
+    if (pools := getattr(manager, "pools", None)) is not None:
+        for pool in [pools.get(key) for key in pools.keys()]:  # noqa: SIM118  # it refuses to be iterated
+            if pool is not None:
+                pool.close()
 
 
 def _limit(timeout: float | None) -> float:
