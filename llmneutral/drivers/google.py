@@ -9,6 +9,7 @@ github.com/googleapis/python-genai
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -17,9 +18,9 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.transport import Conversion
-from llmneutral.drivers.http_answers import read_body, request_id_of
+from llmneutral.drivers.http_answers import is_event_stream, read_body, request_id_of
 from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched
-from llmneutral.errors import ErrorFacts, provider_error, read_error_body
+from llmneutral.errors import ErrorFacts, MalformedResponseError, provider_error, read_error_body
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
@@ -76,7 +77,16 @@ class GooglePromptDriver(SdkPromptDriver):
             stream = client.models.generate_content_stream(**_arguments(conversion, whole=False))
         else:
             stream = request("post", _path(conversion), conversion.to_json(), _http_options(conversion))
-        return GoogleChunks(self, stream, next(stream, _END), watched)
+        try:
+            first = next(stream, _END)
+        except Exception as error:
+            if watched.response is not None:
+                watched.response.close()
+            if not is_cut_off(error):
+                raise
+            first = _END
+        _check_kind(first, watched)
+        return GoogleChunks(self, stream, first, watched)
 
     async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
         """The async twin of `begin`."""
@@ -85,7 +95,16 @@ class GooglePromptDriver(SdkPromptDriver):
             stream = await client.models.generate_content_stream(**_arguments(conversion, whole=False))
         else:
             stream = await request("post", _path(conversion), conversion.to_json(), _http_options(conversion))
-        return AsyncGoogleChunks(self, stream, await anext(stream, _END), watched)
+        try:
+            first = await anext(stream, _END)
+        except Exception as error:
+            if watched.response is not None:
+                await watched.response.aclose()
+            if not is_cut_off(error):
+                raise
+            first = _END
+        _check_kind(first, watched)
+        return AsyncGoogleChunks(self, stream, first, watched)
 
     def told(self, error: Exception) -> ErrorFacts | None:
         """Returns what an APIError says: its details are the body of the answer."""
@@ -109,8 +128,10 @@ class _Reading:
         self.headers = {} if watched.response is None else watched.response.headers
         self.request_id = request_id_of(self.headers)
 
-    def failure(self, error: Exception) -> Exception:
-        """Returns an error of the SDK's as the taxonomy has it."""
+    def failure(self, error: Exception) -> Exception | None:
+        """Returns an error of the SDK's as the taxonomy has it; None where the stream is over, in the middle of it."""
+        if is_cut_off(error):
+            return None
         if isinstance(error, TypeError):  # the SDK compares the code of an error in the stream, which may have none
             return provider_error("server_error", "the stream holds an error without a code")
         return self._driver.translated(error) or error
@@ -129,7 +150,7 @@ class GoogleChunks(_Reading):
             try:
                 found = next(self._stream, _END)
             except Exception as error:  # noqa: BLE001  # raised below, without the SDK's words behind it
-                failure = self.failure(error)
+                failure, found = self.failure(error), _END
         if failure is not None:
             raise failure
         if found is _END:
@@ -156,7 +177,7 @@ class AsyncGoogleChunks(_Reading):
             try:
                 found = await anext(self._stream, _END)
             except Exception as error:  # noqa: BLE001
-                failure = self.failure(error)
+                failure, found = self.failure(error), _END
         if failure is not None:
             raise failure
         if found is _END:
@@ -168,6 +189,23 @@ class AsyncGoogleChunks(_Reading):
         await self._stream.aclose()
         if self._response is not None:
             await self._response.aclose()
+
+
+def is_cut_off(error: Exception) -> bool:
+    """Tells whether the SDK found no JSON because the stream ended inside of it."""
+    cause = error.__cause__ or error.__context__
+    if type(error).__name__ != "UnknownApiResponseError" or not isinstance(cause, json.JSONDecodeError):
+        return False
+    at_end = cause.pos >= len(cause.doc.rstrip()) or cause.msg.startswith("Unterminated string")
+    return at_end and cause.doc.startswith("{")
+
+
+def _check_kind(first: Any, watched: Watched) -> None:
+    """Raises where nothing came because the answer is no stream: the SDK reads a page as an empty one."""
+    if first is _END and watched.response is not None and not is_event_stream(watched.response.headers):
+        kind = watched.response.headers.get("content-type")
+        what = f"the answer is not what the API sends ({kind})"
+        raise MalformedResponseError(what, status=200, request_id=request_id_of(watched.response.headers))
 
 
 def _raw_request(client: Any, name: str) -> Any:
@@ -210,6 +248,8 @@ def _body(answer: Any) -> Any:
 def _chunk(found: Any) -> Any:
     """A chunk as it came; of a typed object what its type knows."""
     body = getattr(found, "body", None)
-    if isinstance(body, str):
-        return msgspec.json.decode(body)
-    return found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not isinstance(body, str):
+        return found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not isinstance(value := msgspec.json.decode(body), dict):
+        raise MalformedResponseError(f"a chunk of the stream is no JSON object: {body[:200]}")
+    return value
