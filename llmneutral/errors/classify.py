@@ -176,7 +176,10 @@ def _names_in(body: Any) -> list[Any]:
 
 
 def _is_no_json(body: Any) -> bool:
-    return isinstance(body, str | bytes) or body in ({}, [])
+    """Text, nothing, or a list of anything but objects: no error is ever told so."""
+    if isinstance(body, list):
+        return not body or not isinstance(body[0], Mapping)
+    return isinstance(body, str | bytes) or body == {}
 
 
 def _status_in(names: list[str]) -> int | None:
