@@ -28,7 +28,8 @@ from llmneutral.transports.codex_responses.read import (
 )
 
 Chunk = Mapping[str, Any]
-SEEN, CURRENT, OPEN, WHOLE, PHASES = "items seen", "current place", "open items", "whole arguments", "phases"
+SEEN, CURRENT, OPEN, DONE = "items seen", "current place", "open items", "items done"
+WHOLE, PHASES = "whole arguments", "phases"
 CALLS = ("function_call", "custom_tool_call")
 """Marks in the reader's notes."""
 
@@ -105,10 +106,12 @@ def _item_added(event: Chunk, reader: Reader) -> None:
 
 
 def _item_done(event: Chunk, reader: Reader) -> None:
-    place = _place(event, reader)
-    reader.state[SEEN] = True
+    place, item = _place(event, reader), event.get("item") or {}
+    if reader.state.get((DONE, place)) == item:
+        return  # an event that came twice
+    reader.state[SEEN], reader.state[DONE, place] = True, item
     reader.state.get(OPEN, {}).pop(place, None)
-    read_item(event.get("item") or {}, place, reader)
+    read_item(item, place, reader)
 
 
 # --- pieces -------------------------------------------------------------------------------------
