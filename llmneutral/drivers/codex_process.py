@@ -64,8 +64,9 @@ class Wire:
     def take(self, message: JSONObject) -> bool:
         """Hands a message on; returns False for a request that nobody is there for."""
         if "method" not in message:
+            number = message.get("id")
             with self.lock:
-                asked = self.waiting.pop(message.get("id"), None)  # type: ignore[arg-type]  # else nobody's
+                asked = self.waiting.pop(number, None) if isinstance(number, int) else None
             if asked is not None:
                 asked.put(message)
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from llmneutral import AuthenticationError, CodexAppServerPromptDriver, PromptStack, ProviderError
+from llmneutral.drivers.codex import POLICIES, SANDBOXES
+from llmneutral.drivers.codex_requests import ANSWERS
+from llmneutral.drivers.codex_turn import BY_STATUS, KINDS, READERS
 from tests.loopback import HOLD, Loopback, event, streamed, talk, whole
 
 pytestmark = pytest.mark.slow
@@ -178,6 +182,33 @@ def test_a_command_is_declined_unless_a_callback_allows_it(live: Live, tmp_path:
             assert driver.run("make it").text == "done"
         assert [request["method"] for request in requests] == ["item/commandExecution/requestApproval"]
         assert (folder / "made").exists() is made
+
+
+def test_the_protocol_is_the_one_that_is_installed(program: str, tmp_path: Path) -> None:
+    """Every name that is sent or read stands in the schema that the program prints of itself."""
+    command = [program, "app-server", "generate-json-schema", "--out", str(tmp_path / "schema")]
+    subprocess.run(
+        command, check=True, capture_output=True, timeout=60, env={**os.environ, "CODEX_HOME": str(tmp_path)}
+    )
+
+    def schema(name: str) -> Any:
+        return json.loads((tmp_path / "schema" / f"{name}.json").read_text(encoding="utf-8"))
+
+    def methods(name: str) -> set[str]:
+        return {each["properties"]["method"]["enum"][0] for each in schema(name)["oneOf"]}
+
+    start, turn = schema("v2/ThreadStartParams"), schema("v2/TurnStartParams")
+    named = {"model", "cwd", "sandbox", "approvalPolicy", "ephemeral", "developerInstructions"}
+    assert named <= {*start["properties"]}
+    assert {"threadId", "input", "model", "effort", "summary", "outputSchema"} <= {*turn["properties"]}
+    assert {*SANDBOXES} == {*start["definitions"]["SandboxMode"]["enum"]}
+    assert {*POLICIES} == {*start["definitions"]["AskForApproval"]["oneOf"][0]["enum"]}
+    assert {*READERS} <= methods("ServerNotification")
+    assert {*ANSWERS, "item/tool/call", "item/tool/requestUserInput"} <= methods("ServerRequest")
+    sent = {"initialize", "account/read", "thread/start", "thread/unsubscribe", "turn/start", "turn/interrupt"}
+    assert sent <= methods("ClientRequest")
+    failures = json.dumps(schema("v2/ErrorNotification")["definitions"]["CodexErrorInfo"])
+    assert [name for name in {*KINDS} | BY_STATUS if f'"{name}"' not in failures] == []
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

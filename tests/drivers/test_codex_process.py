@@ -81,6 +81,7 @@ def test_every_answer_goes_to_whoever_asked() -> None:
     assert wire.take({"method": "a", "params": {"threadId": "t"}})
     assert wire.take({"method": "a", "params": {"threadId": "another"}})  # a notification may be passed over
     assert wire.take({"id": 99, "result": {}})
+    assert wire.take({"id": ["no", "number"], "result": {}})
     assert not wire.take({"id": 2, "method": "ask", "params": {"threadId": "another"}})  # a request may not
     assert not wire.take({"id": 3, "method": "account/chatgptAuthTokens/refresh"})
     wire.end()
