@@ -82,6 +82,7 @@ def _parameters(params: Any, settings: dict[str, Any]) -> Any:
         fit_params=False,  # the settings are what they are; measuring the memory takes a tenth of a second
         cache_ram_mib=settings["cache_ram_mib"],  # the default may keep 8 GiB of saved prompts
         cache_prompt=settings["cache_prompt"],
+        n_predict=settings["max_tokens"],
         sse_ping_interval=settings["sse_ping_interval"],
     )
     # For requests that say nothing.

@@ -62,6 +62,7 @@ class LocalSettings(msgspec.Struct, frozen=True, kw_only=True):
             a seed gives the same bytes every time.
         temperature: For requests that name none; None is 0 for the embedded model and llama.cpp's default for another.
         seed: For requests that name none.
+        max_tokens: Most tokens of an answer, for requests that name none: a very small model may never come to an end.
         cache_ram_mib: Memory for saved prompts, in MiB.
         sse_ping_interval: Seconds of silence after which a stream gets a comment line.
         verbosity: What llama.cpp says on stderr: 0 nothing, 1 errors, 2 warnings, 3 everything.
@@ -76,6 +77,7 @@ class LocalSettings(msgspec.Struct, frozen=True, kw_only=True):
     cache_prompt: bool = True
     temperature: float | None = None
     seed: int = 42
+    max_tokens: int = 1024
     cache_ram_mib: int = 64
     sse_ping_interval: int = 15
     verbosity: int = 0
@@ -85,6 +87,7 @@ class LocalSettings(msgspec.Struct, frozen=True, kw_only=True):
             "port": (self.port, 0, 65535),
             "n_ctx": (self.n_ctx, 64, 1 << 24),
             "n_parallel": (self.n_parallel, 1, 64),
+            "max_tokens": (self.max_tokens, 1, 1 << 24),
             "n_threads": (1 if self.n_threads is None else self.n_threads, 1, 1024),
             "verbosity": (self.verbosity, 0, 5),
         }

@@ -25,6 +25,7 @@ SETTINGS: dict[str, Any] = {
     "verbosity": 0,
     "cache_ram_mib": 64,
     "cache_prompt": True,
+    "max_tokens": 1024,
     "sse_ping_interval": 15,
     "sampling": {"seed": 7, "temp": None, "dry_multiplier": 0.8},
     "sys_path": [],

@@ -296,3 +296,11 @@ def test_a_config_without_weights_says_so(monkeypatch: pytest.MonkeyPatch, tmp_p
     status = LocalDriversConfig().status()
     assert not status.ready
     assert "absent.gguf" in (status.problem or "")
+
+
+@pytest.mark.parametrize("api_mode", ["chat_completions", "codex_responses", "anthropic_messages"])
+def test_an_answer_without_a_limit_comes_to_an_end(api_mode: str) -> None:
+    """A very small model may go on for ever; the server's own limit holds where the request names none."""
+    driver = LocalPromptDriver(api_mode=api_mode, server=LocalSettings(max_tokens=24))
+    response = driver.run("Tell me a very long story about a dragon.")
+    assert response.usage.output_total == 24
