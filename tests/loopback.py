@@ -208,7 +208,7 @@ class Loopback:
         """Ends everything: no thread and no socket is left."""
         self._stopping.set()
         with self._lock:
-            sockets = list(self._sockets)
+            sockets = [self._listener, *self._sockets]  # shut down, the one wakes who accepts, the others who read
         for connection in sockets:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
