@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from llmneutral.convert.instructions import RULE, instructed
 from llmneutral.convert.job import Job, Messages, Pass
-from llmneutral.convert.passes import with_content
 from llmneutral.convert.schema import without_added_nulls, wrap_root
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.errors import ConfigurationError, StructuredOutputError
-from llmneutral.ir.contents import ActionCallMessageContent, TextMessageContent
+from llmneutral.ir.contents import ActionCallMessageContent
 from llmneutral.ir.jsontext import JSONObject, dumps, loads
-from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.schemas import schema_name, to_json_schema, type_adapter
 from llmneutral.ir.tools import ToolDefinition
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["native", "tool", "rule"]
 ANSWER_TOOL = "final_answer"
-RULE = "Answer with JSON only, without any other text, that is valid against this JSON Schema: "
+WHY = "a rule with the form of the answer stands in the instructions"
 ANY_JSON = "Answer with one JSON object only, without any other text."
 TOOL_RULE = "Give your final answer by calling the tool "
 FENCE = re.compile(r"```[ \t]*(?P<kind>[A-Za-z0-9]*)[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL)
@@ -66,19 +65,19 @@ class Plan(msgspec.Struct, frozen=True):
 
     def _apply(self, messages: Messages, job: Job) -> Messages:
         if self.strategy == "rule":
-            return with_rule(messages, RULE + dumps(self.schema), job)
+            return instructed(messages, RULE + dumps(self.schema), WHY, job)
         assert self.tool is not None
         description = "Takes your final answer; call it once, when you are done."
         job.tools = (*job.tools, ToolDefinition(self.tool, description=description, parameters=self.schema))
         job.note("added", f"the tool {self.tool!r} takes the answer in the form of the output schema")
         forced = job.settings.get("tool_choice")
         if forced is None or forced.mode == "auto":
-            return with_rule(messages, f"{TOOL_RULE}{self.tool}.", job)
+            return instructed(messages, f"{TOOL_RULE}{self.tool}.", WHY, job)
         return messages
 
 
 def _ask_for_json(messages: Messages, job: Job) -> Messages:
-    return with_rule(messages, ANY_JSON, job)
+    return instructed(messages, ANY_JSON, "response_format: there is no field for JSON here; a rule asks for it", job)
 
 
 JSON_RULE = Pass("response_format", _ask_for_json)
@@ -140,20 +139,6 @@ def _forcible(settings: Mapping[str, Any], facts: Profile) -> bool:
     effort = settings.get("reasoning_effort")
     thinking = settings.get("thinking_budget") is not None or effort not in (None, "none")
     return facts.forced_with_thinking or not thinking
-
-
-def with_rule(messages: Messages, text: str, job: Job) -> Messages:
-    """Returns the messages with a text at the end of the leading instructions, or as the instruction."""
-    start = next((i for i, m in enumerate(messages) if not m.is_system()), len(messages))
-    block = messages[start - 1].content[-1] if start and messages[start - 1].content else None
-    if type(block) is TextMessageContent and block.text.strip():
-        new = msgspec.structs.replace(block, text=f"{block.text}\n\n{text}")
-        job.note("added", "a rule with the form of the answer stands at the end of the instructions", block, new=new)
-        last = messages[start - 1]
-        return [*messages[: start - 1], with_content(last, (*last.content[:-1], new)), *messages[start:]]
-    rule = TextMessageContent(text)
-    job.note("added", "a rule with the form of the answer is the instruction", new=rule)
-    return [*messages[:start], Message("system", (rule,)), *messages[start:]]
 
 
 # --- reading ------------------------------------------------------------------------------------

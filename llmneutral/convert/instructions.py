@@ -19,7 +19,7 @@ def instructed(messages: Messages, line: str, why: str, job: Job) -> Messages:
     last = messages[start - 1] if start else None
     block = last.content[-1] if last is not None and last.content else None
     if last is not None and type(block) is TextMessageContent and block.text.strip():
-        new = msgspec.structs.replace(block, text=f"{block.text}\n{line}")
+        new = msgspec.structs.replace(block, text=f"{block.text}\n\n{line}")
         job.note("added", why, block, new=new)
         return [*messages[: start - 1], with_content(last, (*last.content[:-1], new)), *messages[start:]]
     return [*messages[:start], Message("system", (filler(line, why, job),)), *messages[start:]]

@@ -190,9 +190,8 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             job.messages = step.run(job.messages, job)
         job.note.step = "tool_names"
         job.tools, job.names = self.names.table(job)
-        kinds = job.look(job.messages).kinds
         for step in self.passes:
-            if step.when is None or not step.when.isdisjoint(kinds):
+            if step.when is None or not step.when.isdisjoint(job.look(job.messages).kinds):
                 job.note.step = step.name
                 job.messages = step.run(job.messages, job)
         return job

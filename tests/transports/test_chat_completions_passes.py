@@ -288,7 +288,7 @@ def test_json_mode_wants_the_word_json() -> None:
     new = made([user("q")], **wanted)
     assert new.payload["messages"] == [{"role": "system", "content": "Answer in JSON."}, user("q")]
     longer = made([{"role": "system", "content": "Be brief."}, user("q")], **wanted)
-    assert longer.payload["messages"][0]["content"] == "Be brief.\nAnswer in JSON."
+    assert longer.payload["messages"][0]["content"] == "Be brief.\n\nAnswer in JSON."
     assert told(new) == told(longer) == [("response_format", "added")]
 
 
