@@ -278,6 +278,8 @@ STATUSES = [
 TIMES = [
     Fault("slow first byte", lambda api: later(healthy_body(api), 0.1), lambda api: later(healthy_stream(api), 0.1),
           FINE, options={"idle_timeout": 0.05}, apis=ALL_BUT_AMAZON),
+    Fault("slow first byte of Bedrock", lambda api: later(healthy_body(api), 0.1),
+          lambda api: later(healthy_stream(api), 0.1), FINE, apis=AMAZON),  # it has no idle_timeout
     Fault("slow first byte, too late", lambda api: later(healthy_body(api), 5.0),
           lambda api: later(healthy_stream(api), 5.0), TOO_LATE, settings={"timeout": 0.2}),
     Fault("slow", lambda api: pieces_of_body(api, 0.1, body_bytes(api)[len(body_bytes(api)) // 2 :]),
