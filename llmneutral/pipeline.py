@@ -13,8 +13,11 @@ import msgspec
 
 from llmneutral import structured
 from llmneutral.convert.job import Job, Messages, Pass, Target
+from llmneutral.convert.look import json_of
+from llmneutral.convert.report import ChangeKind
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import StreamNormalizer
+from llmneutral.convert.surrogates import scrub_value
 from llmneutral.convert.transport import Conversion, Transport
 from llmneutral.errors import ConfigurationError, ConversionError, StructuredOutputError
 from llmneutral.ir.artifacts import BaseArtifact
@@ -42,6 +45,9 @@ _OFFICIAL = {
 
 
 EMPTY = "the prompt is empty: give text, messages or a PromptStack with messages"
+
+
+SCRUBBED = "unpaired surrogates became U+FFFD"
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -214,6 +220,8 @@ def convert_snapshot(
         first = (*first, *more)
     if wanted is None:
         return transport.convert(given.messages, target, tools=offered, trace=trace, first=first)
+    if isinstance(wanted, Mapping) and (clean := scrub_value(dict(wanted))) != wanted:
+        wanted, first = clean, (*first, _told("coerced", f"the output schema: {SCRUBBED}"))
     plan = structured.plan(wanted, settings, target.facts, offered)
     changed: JSONObject = {}
     if plan.strategy == "native":
@@ -232,16 +240,28 @@ def _settings(given: Snapshot, api: str, params: JSONObject) -> tuple[JSONObject
     """
     own = {name: value for name, value in params.items() if value is not None}
     settings = canonical_settings({**given.settings, **own})
-    if given.read_from in (None, api) or "extra_body" in own or not settings.get("extra_body"):
-        return settings, ()
-    keys, origin = settings.pop("extra_body"), given.read_from
+    told: list[Pass] = []
+    if given.read_from not in (None, api) and "extra_body" not in own and (keys := settings.pop("extra_body", None)):
+        names = ", ".join(map(str, keys))
+        why = f"extra_body: {names} came with a request of {given.read_from}; no other API is sent them"
+        told.append(_told("dropped", why))
+    if json_of([*settings.values()]) is None:
+        for name, value in settings.items():
+            # The names of a tool choice are looked up in the table of names, which has them as they are.
+            if name != "tool_choice" and (clean := scrub_value(value)) is not value:
+                settings[name] = clean
+                told.append(_told("coerced", f"{name}: {SCRUBBED}"))
+    return settings, tuple(told)
+
+
+def _told(kind: ChangeKind, why: str) -> Pass:
+    """A pass that changes no message: it says what was changed before."""
 
     def tell(messages: Messages, job: Job) -> Messages:
-        names = ", ".join(map(str, keys))
-        job.note("dropped", f"extra_body: {names} came with a request of {origin}; no other API is sent them")
+        job.note(kind, why)
         return messages
 
-    return settings, (Pass("extra_body", tell),)
+    return Pass("settings", tell)
 
 
 def _writes_format(transport: Transport) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.look import SYSTEM_ROLES
 from llmneutral.convert.names import CALLS, digest
 from llmneutral.convert.passes import results_only
 from llmneutral.ir.contents import ActionResultMessageContent, TextMessageContent, ThinkingMessageContent
@@ -74,16 +75,19 @@ def well_formed(messages: Messages, calls: int, results: int) -> bool:
             elif not awaited or awaited.pop() != block.tag:
                 return False
             else:
-                answered += message.role == "user"
+                answered += 1
     return not awaited and called == calls and answered == results
 
 
 def _pair(messages: Messages, job: Job) -> Messages:
     look = job.look(messages)
-    if well_formed(messages, len(look.calls), len(look.results)):
+    tidy = well_formed(messages, len(look.calls), len(look.results))
+    if not tidy or look.has_instructions:  # the quick look takes instructions for the user's side
+        for message in messages:
+            if not tidy or message.role in SYSTEM_ROLES:
+                _check_place(message, job)
+    if tidy:
         return messages
-    for message in messages:
-        _check_place(message, job)
     return _Pairing(messages, job).run()
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.look import json_of
-from llmneutral.ir.contents import ImageMessageContent, TextMessageContent
+from llmneutral.ir.contents import ActionCallMessageContent, InvalidActionCallMessageContent, TextMessageContent
+from llmneutral.ir.tools import ToolDefinition
+
+PARTICIPANT = attrgetter("name")
+NAMED = (ToolDefinition, ActionCallMessageContent, InvalidActionCallMessageContent)
+NAMES = ("name", "path")
+"""What the table of names is asked by: it gives every tool a name that can be written, and leads back to this one."""
 
 
 def scrubbed(text: str) -> str:
@@ -38,8 +45,11 @@ def scrub_value(value: Any) -> Any:
         new = type(value)([scrub_value(entry) for entry in value])
         return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
     if isinstance(value, msgspec.Struct):
+        kept = NAMES if isinstance(value, NAMED) else ()
         changed = {
-            f: v for f in value.__struct_fields__ if (v := scrub_value(getattr(value, f))) is not getattr(value, f)
+            f: v
+            for f in value.__struct_fields__
+            if f not in kept and (v := scrub_value(getattr(value, f))) is not getattr(value, f)
         }
         return msgspec.structs.replace(value, **changed) if changed else value
     return value
@@ -52,8 +62,6 @@ def _flat(value: dict[Any, Any]) -> list[Any]:
 def _has_surrogates(content: Any) -> bool:
     if type(content) is TextMessageContent and not content.citations and content.native is None:
         return has_surrogates(content.text)
-    if type(content) is ImageMessageContent:
-        return False  # base64 and addresses: ASCII, and long
     return scrub_value(content) is not content
 
 
@@ -71,19 +79,24 @@ def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
     given = [(tool.name, tool.description, tool.parameters, tool.native) for tool in job.tools]
     tools = job.tools if json_of(given) is not None else tuple([scrub_value(tool) for tool in job.tools])
     if any(a is not b for a, b in zip(tools, job.tools, strict=True)):
-        names = [a.native_name for a, b in zip(tools, job.tools, strict=True) if a is not b]
+        names = [repr(a.native_name) for a, b in zip(tools, job.tools, strict=True) if a is not b]
         job.note("coerced", f"unpaired surrogates in the tools {', '.join(names)} became U+FFFD")
         job.tools = tools
-    if not found:
+    odd_names = not look.is_plain and any(map(has_surrogates, filter(None, map(PARTICIPANT, messages))))
+    if not found and not odd_names:
         return messages
     out = []
     for message in messages:
+        name = message.name
+        if name is not None and has_surrogates(name):
+            name = scrubbed(name)
+            job.note("coerced", "unpaired surrogates in the name of a participant became U+FFFD", *message.content)
         content = list(message.content)
         for place, block in enumerate(content):
             if id(block) in found:
                 content[place] = scrub_value(block)
                 job.note("coerced", "unpaired surrogates became U+FFFD", block, new=content[place])
-        out.append(msgspec.structs.replace(message, content=tuple(content)))
+        out.append(msgspec.structs.replace(message, content=tuple(content), name=name))
     return out
 
 

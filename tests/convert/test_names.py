@@ -96,8 +96,25 @@ def test_the_history_never_changes_the_name_of_a_tool(api: str, tools: list[Any]
 def test_illegal_characters_become_underscores(api: str, given_name: str, native: str) -> None:
     found = made(api, "q", tools=[definition((given_name, None))])
     assert list(found.names) == [native]
+    (tool,) = found.to_json()["tools"]
+    assert tool.get("function", tool)["name"] == native
     renamed = [change for change in found.changes if change.kind == "renamed"]
     assert [repr(given_name) in change.why for change in renamed] == ([True] if native != given_name else [])
+
+
+@over_apis
+def test_a_name_that_cannot_be_written_has_one_that_can(api: str) -> None:
+    call = ActionCallMessageContent("c", "a\ud83db")
+    found = made(
+        api,
+        [turn("user", "q"), turn("assistant", call), turn("user", "x")],
+        tools=[definition(("a\ud83db", None))],
+        tool_choice="a\ud83db",
+    )
+    chosen = found.to_json()["tool_choice"]
+    assert chosen.get("function", chosen)["name"] == "a_b"
+    assert said(api, found.to_json())[1][3] == "a_b"
+    assert found.names["a_b"] == ("a\ud83db", None)
 
 
 def test_a_first_character_that_may_not_stand_there_gets_an_underscore() -> None:

@@ -53,7 +53,7 @@ def test_a_value_is_the_same_object_if_nothing_had_to_be() -> None:
         (TextMessageContent(LONE), TextMessageContent(BAD)),
         (TextMessageContent("ö", citations=({"t": LONE},)), TextMessageContent("ö", citations=({"t": BAD},))),
         (ThinkingMessageContent(LONE, signature="s"), ThinkingMessageContent(BAD, signature="s")),
-        (ActionCallMessageContent("c", LONE), ActionCallMessageContent("c", BAD)),
+        (ActionCallMessageContent(LONE, "f"), ActionCallMessageContent(BAD, "f")),
         (ActionCallMessageContent("c", "f", input={LONE: 1}), ActionCallMessageContent("c", "f", input={BAD: 1})),
         (ActionResultMessageContent("c", {"t": [LONE]}), ActionResultMessageContent("c", {"t": [BAD]})),
         (
