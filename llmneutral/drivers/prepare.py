@@ -153,9 +153,10 @@ def converted(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapp
         ConversionError: If the source cannot be sent.
     """
     conversion = requested(driver, given, settings)
-    if conversion.open_calls:
+    if open_calls := conversion.open_calls:
+        listed = ", ".join(open_calls[:5]) + (f" and {len(open_calls) - 5} more" if len(open_calls) > 5 else "")
         raise ConversionError(
-            f"the calls {', '.join(conversion.open_calls)} still wait for their results: add them, or set orphan_calls",
+            f"the calls {listed} still wait for their results: add them, or set orphan_calls",
             rule="open_calls",
             api=driver.api_mode,
         )
