@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from llmneutral.convert.calls import Call, arguments_text, error_text, result_text
+from llmneutral.convert.calls import error_text, result_text
+from llmneutral.convert.function_blocks import call, generic, refusal
 from llmneutral.convert.job import Job
 from llmneutral.convert.media import as_note, resolve
 from llmneutral.ir import contents as c
@@ -86,29 +87,7 @@ def document(block: c.DocumentMessageContent, job: Job) -> JSONObject:
     return node if not block.name else {**node, "document_name": block.name}
 
 
-def refusal(block: c.RefusalMessageContent, job: Job) -> JSONObject:
-    """A refusal is text here."""
-    job.note("rewritten", "this API knows no refusals; it stands as text", block)
-    return {"type": "text", "text": block.text}
-
-
-def generic(block: c.GenericMessageContent, job: Job) -> JSONObject:
-    """A chunk that only this API knows, as it came."""
-    del job
-    return dict(block.value)
-
-
 # --- calls and results --------------------------------------------------------------------------
-
-
-def call(block: Call, job: Job) -> JSONObject:
-    """A call; its arguments as they were written, byte for byte."""
-    if block.native is not None and block.native.get("custom"):
-        job.note("rewritten", "this API knows no custom tools; the call goes as one of a function", block)
-    if getattr(block, "thought_signature", None) is not None:
-        job.note("coerced", "the thought signature of a call means nothing to this API; it is not sent", block)
-    function = {"name": job.names.native(block.name, block.path), "arguments": arguments_text(block, job)}
-    return {"id": block.tag, "type": "function", "function": function}
 
 
 def result(block: c.ActionResultMessageContent, job: Job) -> JSONObject:
