@@ -16,6 +16,21 @@ from llmneutral import (
 )
 from tests.bench.handwritten import Conversation
 
+MODELS = {
+    "chat_completions": "gpt-5.2",
+    "codex_responses": "gpt-5.2",
+    "anthropic_messages": "claude-sonnet-4-5",
+    "gemini_native": "gemini-2.5-flash",
+    "bedrock_converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "cohere_chat": "command-a-03-2025",
+    "mistral_chat": "mistral-large-latest",
+}
+"""Whom the conversations are converted for."""
+
+SEEING = {"cohere_chat": "command-a-vision-07-2025"}
+"""Whom pictures are for, where the other one sees none."""
+
+TEXTS, PAIRS, IMAGES = "1,000 texts", "500 call/result pairs", "50 images of 100 kB"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -63,4 +78,4 @@ def _blocks(message: dict[str, Any]) -> list[Any]:
 @cache
 def named() -> dict[str, Conversation]:
     """The three of the tables."""
-    return {"1,000 texts": texts(), "500 call/result pairs": pairs(), "50 images of 100 kB": images()}
+    return {TEXTS: texts(), PAIRS: pairs(), IMAGES: images()}

@@ -11,12 +11,11 @@ import psutil
 
 from llmneutral import BasePromptDriver, convert
 from tests.bench import providers as p
-from tests.bench.conversations import neutral, pairs, texts
+from tests.bench.conversations import MODELS, neutral, pairs, texts
 from tests.bench.handwritten import Conversation
 from tests.bench.measure import compare
 from tests.bench.table import Row, show
 
-MODELS = {"chat_completions": "gpt-5.2", "codex_responses": "gpt-5.2", "anthropic_messages": "claude-sonnet-4-5"}
 GROWTH = 1.05
 SIZES = (100, 1_000, 10_000)
 SHORT, LONG = 2_500, 20_000

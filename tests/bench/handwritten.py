@@ -5,6 +5,7 @@ A message of a conversation has a role and a text, or `images` beside it, or `ca
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -80,4 +81,71 @@ def data_url(png: str) -> str:
     return f"data:image/png;base64,{png}"
 
 
-WRITERS = {"chat_completions": to_chat, "codex_responses": to_responses, "anthropic_messages": to_messages}
+def to_gemini(conversation: Conversation, model: str) -> dict[str, Any]:
+    """Gemini, as keyword arguments of its SDK."""
+    contents = []
+    for message in conversation:
+        parts: list[dict[str, Any]]
+        if "calls" in message:
+            parts = [{"function_call": {"name": call["name"], "args": call["arguments"]}} for call in message["calls"]]
+        elif "result" in message:
+            response = {"name": "search", "response": {"output": message["result"]}}
+            parts = [{"function_response": response}]
+        else:
+            parts = [{"text": message["text"]}]
+            for each in message.get("images", ()):
+                parts.append({"inline_data": {"mime_type": "image/png", "data": base64.b64decode(each)}})
+        contents.append({"role": "model" if message["role"] == "assistant" else "user", "parts": parts})
+    return {"model": model, "contents": contents}
+
+
+def to_converse(conversation: Conversation, model: str) -> dict[str, Any]:
+    """Bedrock's Converse, as keyword arguments of its SDK."""
+    messages = []
+    for message in conversation:
+        content: list[dict[str, Any]]
+        if "calls" in message:
+            content = [
+                {"toolUse": {"toolUseId": call["id"], "name": call["name"], "input": call["arguments"]}}
+                for call in message["calls"]
+            ]
+        elif "result" in message:
+            content = [{"toolResult": {"toolUseId": message["id"], "content": [{"text": message["result"]}]}}]
+        else:
+            content = [{"text": message["text"]}]
+            for each in message.get("images", ()):
+                content.append({"image": {"format": "png", "source": {"bytes": base64.b64decode(each)}}})
+        messages.append({"role": message["role"], "content": content})
+    return {"modelId": model, "messages": messages}
+
+
+def to_cohere(conversation: Conversation, model: str) -> dict[str, Any]:
+    """Cohere's Chat v2: results are documents."""
+    body = to_chat(conversation, model)
+    for message in body["messages"]:
+        if message["role"] == "tool":
+            document = {"data": {"text": message["content"]}}
+            message["content"] = [{"type": "document", "document": document}]
+        elif message["content"] is None:
+            del message["content"]
+    return body
+
+
+def to_mistral(conversation: Conversation, model: str) -> dict[str, Any]:
+    """Mistral's Chat: results name their tool."""
+    body = to_chat(conversation, model)
+    for message in body["messages"]:
+        if message["role"] == "tool":
+            message["name"] = "search"
+    return body
+
+
+WRITERS = {
+    "chat_completions": to_chat,
+    "codex_responses": to_responses,
+    "anthropic_messages": to_messages,
+    "gemini_native": to_gemini,
+    "bedrock_converse": to_converse,
+    "cohere_chat": to_cohere,
+    "mistral_chat": to_mistral,
+}

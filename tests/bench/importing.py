@@ -10,26 +10,51 @@ from functools import partial
 
 import psutil
 
+from tests.bench import providers as p
+from tests.bench.answers import MODEL
 from tests.bench.measure import medians
-from tests.bench.server import MODEL
 from tests.bench.table import Row, show
 
 IMPORTS = {
     "import openai": "import openai",
     "bare Python": "",
     "import anthropic": "import anthropic",
+    "import google.genai": "import google.genai",
+    "import boto3": "import boto3",
+    "import cohere": "import cohere; cohere.ClientV2",
+    "import mistralai.client": "import mistralai.client",
     "import llmneutral": "import llmneutral",
 }
 IMPORT_AIM, MEMORY_AIM, FIRST_AIM = 0.12, 22.0, 1.05
 
-RAW = """
-import openai
-client = openai.OpenAI(base_url="{base}/v1", api_key="k", max_retries=0)
-client.chat.completions.create(model="{model}", messages=[{{"role": "user", "content": "Hello"}}])
+# The first answer of each API by its SDK. Bedrock's credentials are in the environment, for both sides.
+OPENAI = 'import openai\nclient = openai.OpenAI(base_url="{base}/v1", api_key="k", max_retries=0)'
+ANTHROPIC = 'import anthropic\nclient = anthropic.Anthropic(base_url="{base}", api_key="k", max_retries=0)'
+GOOGLE = """
+from google import genai
+client = genai.Client(api_key="k", vertexai=False, http_options={{"base_url": "{base}", "api_version": "v1beta"}})
+client.models.generate_content(model="{model}", contents="Hello")
 """
+BEDROCK = """
+import boto3
+client = boto3.client("bedrock-runtime", endpoint_url="{base}")
+client.converse(modelId="{model}", messages=[{{"role": "user", "content": [{{"text": "Hello"}}]}}])
+"""
+COHERE = 'import cohere\nclient = cohere.ClientV2(api_key="k", base_url="{base}")'
+MISTRAL = 'from mistralai.client import Mistral\nclient = Mistral(api_key="k", server_url="{base}/mistral")'
+ASKED = '(model="{model}", messages=[{{"role": "user", "content": "Hello"}}])'
+RAW = {
+    "chat_completions": f"{OPENAI}\nclient.chat.completions.create{ASKED}",
+    "codex_responses": f'{OPENAI}\nclient.responses.create(model="{{model}}", input="Hello")',
+    "anthropic_messages": f"{ANTHROPIC}\nclient.messages.create{ASKED.replace('(', '(max_tokens=1_000, ', 1)}",
+    "gemini_native": GOOGLE,
+    "bedrock_converse": BEDROCK,
+    "cohere_chat": f"{COHERE}\nclient.chat{ASKED}",
+    "mistral_chat": f"{MISTRAL}\nclient.chat.complete{ASKED}",
+}
 OURS = """
 import llmneutral
-llmneutral.make_driver("chat_completions", model="{model}", base_url="{base}/v1", api_key="k").run("Hello")
+llmneutral.make_driver("{mode}", model="{model}", base_url="{address}", api_key={key!r}).run("Hello")
 """
 
 
@@ -49,13 +74,22 @@ def imports(rounds: int = 5) -> None:
     show("memory after it", "MB RSS", [Row(n, mb, aim=aims.get(n, (None, None))[1]) for n, mb in memory.items()])
 
 
-def first_answer(url: str, rounds: int = 5) -> None:
-    """Wall time of a process that asks OpenAI's API once."""
-    named = {"raw SDK": RAW, "ours": OURS}
-    code = {name: text.format(base=f"{url}/0", model=MODEL) for name, text in named.items()}
-    taken = medians({name: partial(_seconds, text) for name, text in code.items()}, rounds)
-    raw, ours = [taken[name] * 1e3 for name in named]
-    show("first answer, whole process", "ms wall", [Row("raw SDK", raw), Row("ours", ours, raw, FIRST_AIM)])
+def first_answer(url: str, rounds: int = 3) -> None:
+    """Wall time of a process that asks once."""
+    base, rows = f"{url}/0", []
+    for api in p.APIS:
+        said = {
+            "base": base,
+            "address": base + api.sdk.at,
+            "mode": api.mode,
+            "model": MODEL,
+            "key": p.key(api),
+        }
+        sides = {"raw SDK": RAW[api.mode], "ours": OURS}
+        taken = medians({name: partial(_seconds, text.format(**said)) for name, text in sides.items()}, rounds)
+        raw, ours = [taken[name] * 1e3 for name in sides]
+        rows += [Row(f"{api.mode}: raw SDK", raw), Row("    ours", ours, raw, FIRST_AIM)]
+    show("first answer, whole process", "ms wall", rows)
 
 
 def _seconds(code: str) -> float:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.bench.server import MODEL, PIECE
+from tests.bench.answers import MODEL, PIECE
 from tests.bench.table import Row, show
 
 DELTAS = 2_000
