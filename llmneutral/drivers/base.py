@@ -60,6 +60,7 @@ class BasePromptDriver:
 
     key_variable: str | None = None
     needs_key: bool = True
+    needs_model: bool = False
 
     def __init__(
         self,
@@ -282,6 +283,22 @@ class BasePromptDriver:
         """Raises a ConfigurationError where a key is needed and there is none; it names the variable."""
         if self.needs_key and not is_local(self.base_url) and self._client is None and self._async_client is None:
             self.api_key.require(type(self).__name__, self.provider)
+
+    def require_model(self, model: str | None) -> None:
+        """Raises where a model must be named and none is; a request without one fails at the provider, or in its SDK.
+
+        Args:
+            model: The model of this call.
+
+        Raises:
+            ConfigurationError: If so.
+        """
+        if self.needs_model and not model:
+            raise ConfigurationError(
+                f"{type(self).__name__} has no model",
+                provider=self.provider,
+                hint=f"Name one: {type(self).__name__}(model='…'), or for one call run(…, model='…').",
+            )
 
     def __repr__(self) -> str:
         """Shows where it talks to, and of the key only whether it is set."""

@@ -19,6 +19,7 @@ from typing import Any
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import Body
+from llmneutral.drivers.counting import is_count
 from llmneutral.drivers.http_answers import is_event_stream
 from llmneutral.drivers.importing import sdk
 from llmneutral.drivers.keys import ApiKey, is_local
@@ -52,6 +53,8 @@ class BedrockPromptDriver(BasePromptDriver):
         **options: As for `BasePromptDriver`; `api_key` is a Bedrock API key, in place of AWS credentials. A `timeout`
             of a call is noticed when the next piece is due, at the latest after twice the time.
     """
+
+    needs_model = True
 
     def __init__(
         self, model: str | None = None, *, region: str | None = None, session: Any = None, **options: Any
@@ -164,7 +167,9 @@ class BedrockPromptDriver(BasePromptDriver):
     def send(self, conversion: Conversion) -> Any:
         """Sends a request and returns the answer's body."""
         try:
-            answer = self.client().converse(**conversion.payload)
+            client = self.client()
+            ask = client.count_tokens if is_count(conversion) else client.converse
+            answer = ask(**conversion.payload)
         except Exception as error:
             if (failure := translated(error)) is None:
                 raise

@@ -12,10 +12,14 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.call import Body
 from llmneutral.drivers.http_answers import AsyncChunks, Chunks, read_body
 from llmneutral.drivers.sdk_calls import SdkPromptDriver, Watched
+from llmneutral.errors import MalformedResponseError
 
 OFFICIAL = "https://api.cohere.com"
+LONGEST_TEXT = 65_536
+"""Characters of which Cohere says the tokens at once (docs.cohere.com/reference/tokenize)."""
 
 
 class CoherePromptDriver(SdkPromptDriver):
@@ -77,6 +81,22 @@ class CoherePromptDriver(SdkPromptDriver):
         response = (await opened.enter_async_context(asking)).response
         return AsyncCohereChunks(response, self.translated, opened)
 
+    def count(self, client: Any, conversion: Conversion) -> Any:
+        """Calls the SDK for the tokens of the texts; a long text is asked for in parts."""
+        tokens: list[Any] = []
+        for arguments in _to_tokenize(conversion):
+            response = client.with_raw_response.tokenize(**arguments).response
+            tokens += _tokens_of(read_body(response.content, response))
+        return Body(tokens=tokens)
+
+    async def acount(self, client: Any, conversion: Conversion) -> Any:
+        """The async twin of `count`."""
+        tokens: list[Any] = []
+        for arguments in _to_tokenize(conversion):
+            response = (await client.with_raw_response.tokenize(**arguments)).response
+            tokens += _tokens_of(read_body(response.content, response))
+        return Body(tokens=tokens)
+
 
 class CohereChunks(Chunks):
     """The chunks of a stream; the SDK's context manager is left when they are closed."""
@@ -118,6 +138,25 @@ def untyped(watched: Watched) -> Any:
     except Exception:  # noqa: BLE001  # it broke off: what the SDK raised says so
         return None
     return read_body(content, response)
+
+
+def _to_tokenize(conversion: Conversion) -> Iterator[dict[str, Any]]:
+    """The keyword arguments of the calls that a count takes."""
+    given = _arguments(conversion)
+    text = given.pop("text")
+    for at in range(0, len(text), LONGEST_TEXT):
+        yield {**given, "text": text[at : at + LONGEST_TEXT]}
+
+
+def _tokens_of(body: Any) -> list[Any]:
+    """The tokens of one answer.
+
+    Raises:
+        MalformedResponseError: If it lists none.
+    """
+    if not isinstance(tokens := body.get("tokens"), list):
+        raise MalformedResponseError("the answer to a count of tokens holds no list of them", status=200)
+    return tokens
 
 
 def _arguments(conversion: Conversion) -> dict[str, Any]:

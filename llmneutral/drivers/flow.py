@@ -20,9 +20,9 @@ import tenacity
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Body, Call
-from llmneutral.drivers.counting import TokenCount, read_count
+from llmneutral.drivers.counting import TokenCount, cannot_count
 from llmneutral.drivers.hints import refuses_reasoning
-from llmneutral.errors import LLMNeutralError, NotFoundError, ProviderError, StreamInterruptedError
+from llmneutral.errors import LLMNeutralError, ProviderError, StreamInterruptedError
 from llmneutral.events import (
     ActionChunkEvent,
     AudioChunkEvent,
@@ -119,7 +119,7 @@ def exchange(call: Call) -> Flow:
         raise
 
 
-def counted(call: Call, estimate: Callable[[], TokenCount]) -> Flow:
+def counted(call: Call, estimate: Callable[[], TokenCount], read: Callable[[Any], TokenCount]) -> Flow:
     """Runs a call that counts tokens and leaves the count in `call.answer`; a call without a request is estimated.
 
     Raises:
@@ -131,10 +131,11 @@ def counted(call: Call, estimate: Callable[[], TokenCount]) -> Flow:
     call.begin()
     try:
         yield from _attempts(call, _asked)
-        call.answer = read_count(call.answer)
-    except NotFoundError:  # a relay that cannot count
-        call.answer = estimate()
+        call.answer = read(call.answer)
     except Exception as error:
+        if isinstance(error, ProviderError) and cannot_count(error, call.conversion.api):
+            call.answer = estimate()
+            return
         call.described(error)
         raise
 

@@ -18,9 +18,10 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.call import Body
 from llmneutral.drivers.http_answers import is_event_stream, read_body, request_id_of
 from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched
-from llmneutral.errors import ErrorFacts, MalformedResponseError, provider_error, read_error_body
+from llmneutral.errors import ErrorFacts, MalformedResponseError, NotFoundError, provider_error, read_error_body
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
@@ -105,6 +106,18 @@ class GooglePromptDriver(SdkPromptDriver):
             first = _END
         _check_kind(first, watched)
         return AsyncGoogleChunks(self, stream, first, watched)
+
+    def count(self, client: Any, conversion: Conversion) -> Any:
+        """Calls the SDK for a count: with instructions and tools only Vertex' method takes, else the one below it."""
+        if (request := _raw_request(client, "request")) is not None:
+            return _counted(request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
+        return _typed(client.models.count_tokens(**_count_arguments(client, conversion)))
+
+    async def acount(self, client: Any, conversion: Conversion) -> Any:
+        """The async twin of `count`."""
+        if (request := _raw_request(client, "async_request")) is not None:
+            return _counted(await request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
+        return _typed(await client.models.count_tokens(**_count_arguments(client, conversion)))
 
     def told(self, error: Exception) -> ErrorFacts | None:
         """Returns what an APIError says: its details are the body of the answer."""
@@ -238,6 +251,36 @@ def _arguments(conversion: Conversion, *, whole: bool) -> dict[str, Any]:
     if conversion.headers:
         config["http_options"] = {**(config.get("http_options") or {}), "headers": conversion.headers}
     return {**conversion.payload, "config": config}
+
+
+def _to_count(conversion: Conversion) -> dict[str, Any]:
+    """The body of a count (ai.google.dev/api/tokens): the whole request, which names its model once more."""
+    model = _path(conversion).partition(":")[0]
+    return {"generateContentRequest": {"model": model, **conversion.to_json()}}
+
+
+def _counted(answer: Any) -> Any:
+    return read_body((answer.body or "").encode(), Answered(answer.headers))
+
+
+def _count_arguments(client: Any, conversion: Conversion) -> dict[str, Any]:
+    """The keyword arguments of the SDK's own method, for Vertex.
+
+    Raises:
+        NotFoundError: If that method does not take this request: the Developer API's knows contents alone.
+    """
+    payload = conversion.payload
+    config = {key: payload.get("config", {}).get(key) for key in ("system_instruction", "tools")}
+    config = {key: value for key, value in config.items() if value}
+    if config and not getattr(getattr(client, "_api_client", None), "vertexai", False):
+        raise NotFoundError("google-genai counts neither instructions nor tools with this client")
+    if conversion.headers:
+        config["http_options"] = {"headers": conversion.headers}
+    return {"model": payload.get("model"), "contents": payload.get("contents"), "config": config}
+
+
+def _typed(answer: Any) -> Any:
+    return Body(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 def _body(answer: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmneutral.drivers.importing import sdk
+from llmneutral.drivers.keys import is_local
 from llmneutral.drivers.sdk_http import Headers, HttpPromptDriver
 from llmneutral.errors import ConfigurationError
 from llmneutral.profiles.hosts import read_address
@@ -31,6 +32,13 @@ class OpenAiHttpDriver(HttpPromptDriver):
             return super().client_headers()
         return {**dict.fromkeys(OWN_HEADERS, sdk(self.sdk).Omit()), **super().client_headers()}
 
+    def require_model(self, model: str | None) -> None:
+        """A server on this machine may have one model alone, and a client of the caller's (Azure's) one deployment."""
+        clients = [client for client in (self._client, self._async_client) if client is not None]
+        if is_local(self.base_url) or any(not self.is_plain(client) for client in clients):
+            return
+        super().require_model(model)
+
 
 class OpenAiResponsesPromptDriver(OpenAiHttpDriver):
     """OpenAI's Responses API: the one OpenAI's models are to be called by."""
@@ -51,6 +59,7 @@ class OwnServerPromptDriver(OpenAiChatPromptDriver):
 
     key_variable = None
     needs_key = False
+    needs_model = False
 
 
 class AzureOpenAiPromptDriver(OpenAiHttpDriver):

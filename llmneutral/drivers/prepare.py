@@ -14,7 +14,7 @@ from llmneutral.convert.settings import flag
 from llmneutral.convert.stream import StreamNormalizer, neutral_normalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Call
-from llmneutral.drivers.counting import as_count, counter_of, estimate
+from llmneutral.drivers.counting import as_count, counter_of, estimate, read_count
 from llmneutral.drivers.fetching import addresses_of
 from llmneutral.drivers.flow import Flow, counted
 from llmneutral.drivers.options import CallOptions
@@ -49,6 +49,7 @@ def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Map
         made = call_of(driver, None, options, settings, io=own, stream=stream or not own.has_run)
     else:
         driver.require_key()
+        driver.require_model(settings.get("model") or driver.model)
         made = _wire_call(driver, given, options, settings, stream)
         driver.before_run(stack_of(given, carried(driver, given, settings)))
     made.after = lambda response: driver.after_run(pipeline.with_parsed(response, made.conversion))
@@ -96,9 +97,10 @@ def count_call(driver: BasePromptDriver, source: Any, overrides: Mapping[str, An
     request = None
     if api is not None:
         driver.require_key()
+        driver.require_model(settings.get("model") or driver.model)
         request = as_count(conversion if api == driver.api_mode else driver.convert(given, **settings, api_mode=api))
     made = call_of(driver, request, options, settings, io=_view(driver, options), stream=False)
-    return made, counted(made, lambda: estimate(conversion))
+    return made, counted(made, lambda: estimate(conversion), lambda body: read_count(body, conversion))
 
 
 def carried(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any]) -> dict[str, Any]:

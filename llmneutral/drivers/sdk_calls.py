@@ -16,12 +16,14 @@ from contextvars import ContextVar
 from typing import Any
 
 from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.counting import is_count
 from llmneutral.drivers.importing import sdk
 from llmneutral.drivers.sdk_http import CONNECT, READ, HttpPromptDriver, error_text, thinks
 from llmneutral.errors import (
     ConversionError,
     ErrorFacts,
     LLMNeutralError,
+    NotFoundError,
     exception_type,
     provider_error,
     read_error_body,
@@ -133,6 +135,14 @@ class SdkPromptDriver(HttpPromptDriver, abc.ABC):
     async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
         """The async twin of `begin`."""
 
+    def count(self, client: Any, conversion: Conversion) -> Any:
+        """Calls the SDK for a count of tokens (see `counting`), where the provider counts."""
+        raise NotFoundError(f"{self.package} counts no tokens")
+
+    async def acount(self, client: Any, conversion: Conversion) -> Any:
+        """The async twin of `count`."""
+        raise NotFoundError(f"{self.package} counts no tokens")
+
     # --- clients --------------------------------------------------------------------------------
 
     def client_headers(self) -> dict[str, Any]:
@@ -156,6 +166,8 @@ class SdkPromptDriver(HttpPromptDriver, abc.ABC):
         """Sends a request and returns the answer's body."""
         try:
             with self._watching(conversion, stream=False) as watched:
+                if is_count(conversion):
+                    return self.count(_inner(self.client()), conversion)
                 return self.ask(_inner(self.client()), conversion, watched)
         except Exception as error:
             if (failure := self.translated(error)) is None:
@@ -166,6 +178,8 @@ class SdkPromptDriver(HttpPromptDriver, abc.ABC):
         """The async twin of `send`."""
         try:
             with self._watching(conversion, stream=False) as watched:
+                if is_count(conversion):
+                    return await self.acount(_inner(await self.ready_async_client()), conversion)
                 return await self.aask(_inner(await self.ready_async_client()), conversion, watched)
         except Exception as error:
             if (failure := self.translated(error)) is None:

@@ -52,6 +52,7 @@ class HttpPromptDriver(BasePromptDriver):
     client_name: str
     async_client_name: str
     address_variable: str
+    needs_model = True
 
     def __init__(
         self, *args: Any, headers: Mapping[str, str] | None = None, idle_timeout: float = IDLE, **options: Any
