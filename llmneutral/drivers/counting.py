@@ -131,14 +131,18 @@ def cannot_count(error: ProviderError, api: str) -> bool:
 
 def estimate(conversion: Conversion) -> TokenCount:
     """Reckons the tokens of a request from its bytes."""
+    return TokenCount(max(1, tokens_in(conversion.to_json())), estimated=True)
+
+
+def tokens_in(data: Any) -> int:
+    """Reckons the tokens of plain data from the bytes of its texts."""
     latin = cjk = 0
-    texts, media = _parts(conversion.to_json())
+    texts, media = _parts(data)
     for text in texts:
         wide = sum([len(sign.encode("utf-8", "replace")) for sign in text if ord(sign) >= CJK])
         cjk += wide
         latin += len(text.encode("utf-8", "replace")) - wide
-    tokens = latin / BYTES_PER_TOKEN + cjk / CJK_BYTES_PER_TOKEN + media * MEDIA_TOKENS
-    return TokenCount(max(1, round(tokens)), estimated=True)
+    return round(latin / BYTES_PER_TOKEN + cjk / CJK_BYTES_PER_TOKEN + media * MEDIA_TOKENS)
 
 
 def _parts(body: Any) -> tuple[list[str], int]:
