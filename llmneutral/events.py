@@ -147,6 +147,11 @@ class FinishPromptEvent(BaseEvent, frozen=True, kw_only=True):
         """Tokens of the answer; None if unknown."""
         return self.response.usage.output_total
 
+    @property
+    def cost(self) -> Any:
+        """What the call cost, a `Cost` as of `cost_of`, reckoned when it is read; None where nobody knows prices."""
+        return None
+
 
 class StartActionEvent(BaseEvent, frozen=True, kw_only=True):
     """A tool is about to run."""

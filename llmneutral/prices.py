@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.events import FinishPromptEvent
 from llmneutral.ir.responses import Usage
 from llmneutral.profiles import profile
 from llmneutral.profiles.hosts import normalize_provider
@@ -22,6 +23,8 @@ PRICED = {"input": "input_uncached", "cache_read": "cache_read", "cache_write": 
 """Names of prices → counts of a usage."""
 PROVIDERS = {"gemini": "google", "vertex": "google", "bedrock": "aws", "xai": "x-ai", "dashscope": None, "local": None}
 """Our names of providers → those of the package, where they differ; None: it knows none."""
+UNKNOWN_PROVIDER = "local"
+"""One without published prices: a name of a model alone does not say what is paid for it."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -66,6 +69,31 @@ def cost_of(
     if reference is not None:
         return Cost(_sum(usage, dict(reference)), source="reference_price")
     return _published(usage, model, provider)
+
+
+class PricedPromptEvent(FinishPromptEvent, frozen=True, kw_only=True):
+    """The `FinishPromptEvent` that drivers publish: it knows what the call cost, and reckons it when it is asked.
+
+    Attributes:
+        endpoint: Whose prices count (`profiles.hosts.find_endpoint`); None for a relay, of which none are known.
+    """
+
+    endpoint: str | None = None
+
+    @property
+    def type(self) -> str:
+        """The name of the event, whoever made it."""
+        return FinishPromptEvent.__name__
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the call cost; None if it is not known, never 0."""
+        usage = self.response.usage
+        for model in (self.response.model, self.model):  # the answer names a snapshot, for which none may be known
+            found = cost_of(usage, model=model, provider=self.endpoint or UNKNOWN_PROVIDER, api=self.api)
+            if found.amount is not None:
+                return found
+        return None
 
 
 def _sum(usage: Usage, prices: Mapping[str, float]) -> Decimal | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
-from llmneutral import Usage, register_profile
-from llmneutral.prices import UNKNOWN, cost_of
+from llmneutral import BaseEvent, FinishPromptEvent, NormalizedResponse, ServerError, Usage, register_profile
+from llmneutral.ir.messages import Message
+from llmneutral.prices import UNKNOWN, PricedPromptEvent, cost_of
+from tests.drivers.scripted import Scripted
+from tests.laws.answers import WIRE
 
 USAGE = Usage(input_total=1_000_000, input_uncached=600_000, cache_read=400_000, output_total=100_000)
 OWN = {"m": {"input": 2.0, "cache_read": 0.5, "output": 10.0}}
@@ -53,3 +57,77 @@ def test_published_prices() -> None:
 )
 def test_unknown_stays_unknown(usage: Usage, model: str | None, provider: str | None) -> None:
     assert cost_of(usage, model=model, provider=provider) == UNKNOWN
+
+
+# --- the event that tells it ------------------------------------------------------------------------------------------
+
+
+def finished(endpoint: str | None, *, answered: str | None = "gpt-4.1", usage: Usage = USAGE) -> PricedPromptEvent:
+    response = NormalizedResponse(Message("assistant"), model=answered, usage=usage)
+    return PricedPromptEvent(
+        id="e", timestamp=0.0, run_id="r", model="gpt-4.1", response=response, latency=1.0, endpoint=endpoint
+    )
+
+
+def test_an_event_tells_the_cost_and_stays_the_event_it_is() -> None:
+    pytest.importorskip("genai_prices", reason="the extra `prices` is not installed")
+    event = finished("openai")
+    assert event.cost == cost_of(USAGE, model="gpt-4.1", provider="openai")
+    assert event.cost is not None
+    assert finished("openai", answered="gpt-4.1-of-next-year").cost == event.cost
+    assert event.type == "FinishPromptEvent"
+    assert msgspec.json.decode(msgspec.json.encode(event))["endpoint"] == "openai"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [finished(None), finished("openai", usage=Usage()), finished("ollama"), finished("dashscope")],
+    ids=["relay", "no counts", "own server", "no prices"],
+)
+def test_a_cost_that_is_not_known_is_none(event: PricedPromptEvent) -> None:
+    assert event.cost is None
+
+
+def test_prices_of_the_profile_count_for_a_relay_too() -> None:
+    undo = register_profile("gpt-4.1", {"reference_price": {"input": 1.0, "output": 1.0}})
+    try:
+        event = msgspec.structs.replace(finished(None), api="chat_completions")
+        assert event.cost is not None
+        assert event.cost.amount == Decimal("0.7")
+    finally:
+        undo()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("base_url", [None, "https://relay.example/v1"])
+def test_drivers_publish_it_and_reckon_nothing(
+    stream: bool, base_url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reckoned: list[str | None] = []
+
+    def reckoning(usage: Usage, *, model: str | None, **_: object) -> object:
+        reckoned.append(model)
+        return UNKNOWN
+
+    monkeypatch.setattr("llmneutral.prices.cost_of", reckoning)
+    whole, pieces = WIRE["chat_completions"]
+    answer = [("text", "hi")]
+    driver = Scripted(list(pieces(answer, 4)) if stream else whole(answer), provider="openai", base_url=base_url)
+    heard: list[BaseEvent] = []
+    driver.on(FinishPromptEvent, heard.append)
+    driver.run("hello", stream=stream)
+    [event] = heard
+    assert isinstance(event, PricedPromptEvent)
+    assert event.endpoint == ("openai" if base_url is None else None)
+    assert reckoned == []
+    assert event.cost is None
+    assert reckoned
+
+
+def test_a_failed_call_has_no_cost() -> None:
+    driver = Scripted(ServerError("down"), provider="openai")
+    heard: list[BaseEvent] = []
+    driver.on(FinishPromptEvent, heard.append)
+    with pytest.raises(ServerError):
+        driver.run("hello", max_attempts=1)
+    assert heard == []

@@ -38,6 +38,8 @@ from llmneutral.events import (
     ThinkingChunkEvent,
 )
 from llmneutral.ir.deltas import CONTENT_KINDS, DeltaMessage
+from llmneutral.prices import PricedPromptEvent
+from llmneutral.profiles.hosts import find_endpoint
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -288,13 +290,21 @@ def _done(call: Call) -> None:
     call.finish()
     if call.publisher.wants(FinishPromptEvent):
         call.publisher.publish(
-            FinishPromptEvent,
+            PricedPromptEvent,
             response=call.response,
             latency=call.metadata.total,
             request_id=call.metadata.request_id,
+            endpoint=_endpoint(call),
         )
     if call.after is not None:
         call.after(call.response)
+
+
+def _endpoint(call: Call) -> str | None:
+    """Whose prices count; a driver that makes its own request is who it says."""
+    if call.conversion is None:
+        return find_endpoint(call.context.get("provider"), None)
+    return find_endpoint(call.conversion.target.provider, call.conversion.target.base_url)
 
 
 def _streamed(call: Call) -> Flow:
