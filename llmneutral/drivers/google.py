@@ -1,9 +1,9 @@
 """Google's Gemini by the `google-genai` SDK.
 
-A whole answer is asked for by `models.generate_content`, which gives its body as it came. Of a stream it gives typed
-objects only, which lack every field its types do not know; so a stream is asked for by the request method below it,
-where the SDK has one of the known signature. Docs: ai.google.dev/api/generate-content,
-github.com/googleapis/python-genai
+The SDK's public methods check each message against its types, and give typed objects that lack every field those do
+not know. So a request goes by the methods below them, where the SDK has them with the known signature: a whole answer
+as its body, a stream as the bytes of its response, or as bodies where the HTTP client is the caller's.
+Docs: ai.google.dev/api/generate-content, github.com/googleapis/python-genai
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Body
-from llmneutral.drivers.http_answers import is_event_stream, read_body, request_id_of
-from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched
+from llmneutral.drivers.http_answers import AsyncChunks, Chunks, is_event_stream, read_body, request_id_of
+from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched, is_ours
 from llmneutral.errors import ErrorFacts, MalformedResponseError, NotFoundError, provider_error, read_error_body
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
 """Unless the address ends in another; the SDK's own default, v1, has no thinking and no tools of Google's."""
 RAW_REQUEST = ("http_method", "path", "request_dict", "http_options")
+RAW_STREAM = ("http_request", "http_options", "stream")
 _VERSION = re.compile(r"/(v\d+(?:alpha|beta)?\d*)/?$")
 _END = object()
 
@@ -64,15 +66,25 @@ class GooglePromptDriver(SdkPromptDriver):
         return made.aio if asynchronous else made
 
     def ask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
-        """Calls the SDK for a whole answer."""
+        """Calls the SDK for a whole answer; its typed method costs fifty times as much in a long conversation."""
+        if (request := _raw_request(client, "request")) is not None:
+            return _read(request("post", _path(conversion), conversion.to_json(), _http_options(conversion)))
         return _body(client.models.generate_content(**_arguments(conversion, whole=True)))
 
     async def aask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
         """The async twin of `ask`."""
+        if (request := _raw_request(client, "async_request")) is not None:
+            return _read(await request("post", _path(conversion), conversion.to_json(), _http_options(conversion)))
         return _body(await client.models.generate_content(**_arguments(conversion, whole=True)))
 
     def begin(self, client: Any, conversion: Conversion, watched: Watched) -> Iterator[Any]:
-        """Calls the SDK for a stream, and waits for its first chunk: the SDK asks for nothing before."""
+        """Calls the SDK for a stream: reads the bytes of its response, where the HTTP client is ours.
+
+        Else waits for the first chunk, because the SDK asks for nothing before.
+        """
+        if (request := _raw_stream(client, "_request")) is not None:
+            answer = request(_built(client, conversion), _http_options(conversion), stream=True)
+            return Chunks(answer.response_stream, self.translated)
         request = _raw_request(client, "request_streamed")
         if request is None:
             stream = client.models.generate_content_stream(**_arguments(conversion, whole=False))
@@ -91,6 +103,9 @@ class GooglePromptDriver(SdkPromptDriver):
 
     async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
         """The async twin of `begin`."""
+        if (request := _raw_stream(client, "_async_request")) is not None:
+            answer = await request(_built(client, conversion), _http_options(conversion), stream=True)
+            return AsyncChunks(answer.response_stream, self.translated)
         request = _raw_request(client, "async_request_streamed")
         if request is None:
             stream = await client.models.generate_content_stream(**_arguments(conversion, whole=False))
@@ -110,13 +125,13 @@ class GooglePromptDriver(SdkPromptDriver):
     def count(self, client: Any, conversion: Conversion) -> Any:
         """Calls the SDK for a count: with instructions and tools only Vertex' method takes, else the one below it."""
         if (request := _raw_request(client, "request")) is not None:
-            return _counted(request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
+            return _read(request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
         return _typed(client.models.count_tokens(**_count_arguments(client, conversion)))
 
     async def acount(self, client: Any, conversion: Conversion) -> Any:
         """The async twin of `count`."""
         if (request := _raw_request(client, "async_request")) is not None:
-            return _counted(await request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
+            return _read(await request("post", _path(conversion), _to_count(conversion), _http_options(conversion)))
         return _typed(await client.models.count_tokens(**_count_arguments(client, conversion)))
 
     def told(self, error: Exception) -> ErrorFacts | None:
@@ -227,7 +242,32 @@ def _raw_request(client: Any, name: str) -> Any:
     method = getattr(api, name, None)
     if method is None or getattr(api, "vertexai", False):
         return None
-    return method if tuple(inspect.signature(method).parameters) == RAW_REQUEST else None
+    return method if _parameters(method) == RAW_REQUEST else None
+
+
+def _parameters(method: Any) -> tuple[str, ...]:
+    return _signature(getattr(method, "__func__", None))[1:]
+
+
+@cache
+def _signature(function: Any) -> tuple[str, ...]:
+    return () if function is None else tuple(inspect.signature(function).parameters)
+
+
+def _raw_stream(client: Any, name: str) -> Any:
+    """The method that gives the HTTP response of a stream, if the known ones are there and the HTTP client is ours."""
+    api = getattr(client, "_api_client", None)
+    methods = {"_build_request": RAW_REQUEST, name: RAW_STREAM}
+    http = getattr(api, "_async_httpx_client" if name == "_async_request" else "_httpx_client", None)
+    if getattr(api, "vertexai", False) or not is_ours(http):
+        return None
+    known = [_parameters(getattr(api, each, None)) == wanted for each, wanted in methods.items()]
+    return getattr(api, name) if all(known) else None
+
+
+def _built(client: Any, conversion: Conversion) -> Any:
+    wire = conversion.to_json()
+    return client._api_client._build_request("post", _path(conversion), wire, _http_options(conversion))
 
 
 def _path(conversion: Conversion) -> str:
@@ -259,10 +299,6 @@ def _to_count(conversion: Conversion) -> dict[str, Any]:
     return {"generateContentRequest": {"model": model, **conversion.to_json()}}
 
 
-def _counted(answer: Any) -> Any:
-    return read_body((answer.body or "").encode(), Answered(answer.headers))
-
-
 def _count_arguments(client: Any, conversion: Conversion) -> dict[str, Any]:
     """The keyword arguments of the SDK's own method, for Vertex.
 
@@ -284,7 +320,10 @@ def _typed(answer: Any) -> Any:
 
 
 def _body(answer: Any) -> Any:
-    response = answer.sdk_http_response
+    return _read(answer.sdk_http_response)
+
+
+def _read(response: Any) -> Any:
     return read_body((response.body or "").encode(), Answered(response.headers))
 
 

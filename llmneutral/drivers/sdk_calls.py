@@ -78,6 +78,12 @@ async def _aafter(response: Any) -> None:
     _after(response)
 
 
+def is_ours(http: Any) -> bool:
+    """Tells whether an HTTP client is one that was made here: `Watched` sees its answers."""
+    hooks = getattr(http, "event_hooks", None) or {}
+    return not {_before, _abefore}.isdisjoint(hooks.get("request", ()))
+
+
 class Made:
     """An SDK's client on an HTTP client of ours, which is closed with it."""
 

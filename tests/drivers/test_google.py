@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from llmneutral import GoogleDriversConfig, GooglePromptDriver, ImageArtifact, ProviderError
+from llmneutral import (
+    ConversionError,
+    GoogleDriversConfig,
+    GooglePromptDriver,
+    ImageArtifact,
+    MalformedResponseError,
+    ProviderError,
+)
+from llmneutral.drivers.google import GoogleChunks
+from llmneutral.drivers.http_answers import Chunks
 from tests.drivers.endpoints import CALLS, KEY, TEXT, WAYS
 from tests.drivers.sdk_endpoints import body_of, chunks_of, sdk_driver, stream_of, talks
-from tests.loopback import Loopback, whole
+from tests.loopback import CUT, RESET, Loopback, page, whole
 
 API = "gemini_native"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -92,26 +103,109 @@ def test_nothing_of_an_answer_is_lost() -> None:
         assert list(driver.open(driver.preview("hi", stream=True))) == chunks
 
 
-@pytest.mark.parametrize("way", ["stream", "astream"])
-def test_without_the_known_request_method_the_public_stream_is_read(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+# --- the ways through the SDK: methods of another signature are not used ------------------------------------------
+
+
+def rename(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Gives a method of the SDK another signature."""
     from google.genai._api_client import BaseApiClient
 
-    request, arequest = BaseApiClient.request_streamed, BaseApiClient.async_request_streamed
+    method = getattr(BaseApiClient, name)
+    monkeypatch.setattr(BaseApiClient, name, lambda self, *rest, **named: method(self, *rest, **named))
 
-    def renamed(self: Any, method: str, *rest: Any) -> Any:
-        return request(self, method, *rest)
 
-    async def arenamed(self: Any, method: str, *rest: Any) -> Any:
-        return await arequest(self, method, *rest)
+BYTES, BODIES, TYPED = "bytes of the response", "bodies as they came", "typed objects"
+WITHOUT = {
+    BYTES: (),
+    BODIES: ("_request", "_async_request"),
+    TYPED: ("_request", "_async_request", "request", "async_request", "request_streamed", "async_request_streamed"),
+}
 
-    monkeypatch.setattr(BaseApiClient, "request_streamed", renamed)
-    monkeypatch.setattr(BaseApiClient, "async_request_streamed", arenamed)
+
+@pytest.fixture(params=WITHOUT)
+def through(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in WITHOUT[request.param]:
+        rename(monkeypatch, name)
+    return str(request.param)
+
+
+@both
+def test_each_way_gives_the_same(through: str, way: str) -> None:
     with Loopback(talks(API, *CALLS)) as server, sdk_driver(API, server) as driver:
         response = WAYS[way](driver, "hi", extra_body={"generationConfig": {"own": 1}})
     assert response.text == "I look"
     assert [call.input for call in response.tool_calls] == [{"a": 1}, {"b": "x"}]
     assert (response.usage.output_total, response.finish_reason) == (7, "tool_calls")
     assert server.requests[0].json["generationConfig"]["own"] == 1
+
+
+def test_each_way_is_another_one(through: str) -> None:
+    with Loopback(talks(API)) as server, sdk_driver(API, server) as driver:
+        stream = driver.open(driver.preview("hi", stream=True))
+        chunks = list(stream)
+    assert chunks
+    if through == BYTES:
+        assert isinstance(stream, Chunks)
+        return
+    assert isinstance(stream, GoogleChunks)
+    assert (type(stream._stream).__qualname__, stream._stream.__name__) == ("generator", FEEDS[through])
+
+
+FEEDS = {BODIES: "request_streamed", TYPED: "generate_content_stream"}
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+@pytest.mark.parametrize("end", [RESET, CUT])
+def test_each_way_keeps_what_came_before_the_end_of_the_connection(through: str, way: str, end: str) -> None:
+    with (
+        Loopback(stream_of(API, [*chunks_of(API)[:2], end])) as server,
+        sdk_driver(API, server, max_attempts=1) as driver,
+        pytest.raises(ProviderError) as told,
+    ):
+        WAYS[way](driver, "hi")
+    assert told.value.partial.text
+
+
+@both
+def test_each_way_tells_what_is_no_answer(through: str, way: str) -> None:
+    with (
+        Loopback(page()) as server,
+        sdk_driver(API, server, max_attempts=1) as driver,
+        pytest.raises(MalformedResponseError),
+    ):
+        WAYS[way](driver, "hi")
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+@pytest.mark.parametrize("code", [{}, {"code": 500}])
+def test_each_way_tells_an_error_in_the_stream(through: str, way: str, code: dict[str, int]) -> None:
+    chunks = [*chunks_of(API)[:2], {"error": {"message": "odd", **code}}]
+    with (
+        Loopback(stream_of(API, chunks)) as server,
+        sdk_driver(API, server) as driver,
+        pytest.raises(ProviderError) as told,
+    ):
+        WAYS[way](driver, "hi")
+    assert told.value.type == "server_error"
+    assert told.value.partial.text
+
+
+@pytest.mark.parametrize("way", ["run", "arun"])
+def test_what_the_typed_method_refuses_is_told_without_the_prompt(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the network, in one line, naming the field."""
+    for name in WITHOUT[TYPED]:
+        rename(monkeypatch, name)
+    with Loopback(talks(API)) as server, sdk_driver(API, server) as driver:
+        conversion = driver.preview("my secret prompt")
+        payload = {**conversion.payload, "config": {"top_k": ["my secret prompt"]}}
+        conversion = msgspec.structs.replace(conversion, payload=payload)
+        with pytest.raises(ConversionError, match="top_k") as told:
+            driver.send(conversion) if way == "run" else asyncio.run(driver.asend(conversion))
+    assert "secret" not in str(told.value)
+    assert not server.requests
+
+
+# --- what Google says ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["run", "stream"])
@@ -125,19 +219,6 @@ def test_the_delay_that_google_asks_for_is_read_from_the_details(way: str) -> No
     ):
         WAYS[way](driver, "hi")
     assert (told.value.retry_after, told.value.raw_type) == (7.0, "RESOURCE_EXHAUSTED")
-
-
-@pytest.mark.parametrize("way", ["stream", "astream"])
-def test_an_error_without_a_code_is_an_error_of_the_provider(way: str) -> None:
-    chunks = [*chunks_of(API)[:2], {"error": {"message": "odd"}}]
-    with (
-        Loopback(stream_of(API, chunks)) as server,
-        sdk_driver(API, server) as driver,
-        pytest.raises(ProviderError) as told,
-    ):
-        WAYS[way](driver, "hi")
-    assert told.value.type == "server_error"
-    assert told.value.partial.text
 
 
 async def test_a_client_of_vertex_keeps_its_paths() -> None:
