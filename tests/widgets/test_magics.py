@@ -351,7 +351,7 @@ def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None
         ("%deltas save", "takes one file"),
         ("%deltas save x", "no stream is recorded"),
         ("%usage --by moon", "--by is one of provider, model, stack, day; not moon"),
-        ("%usage --prices x", "--prices needs"),
+        ("%usage --prices nowhere.json", "--prices nowhere.json: No such file"),
         ("%usage words", "takes no words; words is too much"),
         ("%provider nobody", "unknown provider nobody"),
         ("%provider key", "takes the name of a provider"),
@@ -416,6 +416,23 @@ def test_usage_is_a_table_and_a_frame(cells: Cells) -> None:
     assert grouped["calls"].sum() == 2
     assert "begins again" in cells.run("%usage --reset").plain
     assert cells.run("%usage").value.shape[0] == 0
+
+
+def test_usage_has_a_column_of_costs(cells: Cells, tmp_path: Path) -> None:
+    cells.run("%prompt -p {{echo}} one two")
+    plain = cells.run("%usage").value
+    assert plain["cost"].isna().all(), "what nobody knows is <NA>, never 0"
+    assert "cost n/a" in plain._repr_mimebundle_()["text/plain"]
+    model = plain["model"].tolist()[0]
+    file = tmp_path / "prices of mine.json"
+    file.write_text(json.dumps({model: {"input": 1_000_000, "output": 0}}))
+    frame = cells.run(f"%usage --prices '{file}'").value
+    assert frame["cost"].tolist() == [10.0]
+    assert frame["currency"].tolist() == ["USD"]
+    shown = frame._repr_mimebundle_()
+    assert "prices: prices of mine.json" in shown["text/html"]
+    assert "cost 10.00 USD" in shown["text/plain"]
+    assert cells.run(f"%usage --by model --prices '{file}'").value["cost"].tolist() == [10.0]
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, summed, usage_page
+from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, UNKNOWN, summed, usage_page
 
 _FLOATS = ("first_delta_s", "total_s", "tokens_per_s", "cost")
 
 Row = Mapping[str, Any]
 
 
-def usage_frame(rows: Sequence[Row], by: str | None = None) -> Any:
+def usage_frame(rows: Sequence[Row], by: str | None = None, prices: str = "") -> Any:
     """Returns the calls as a DataFrame: a row for each, or sums by provider, model, stack or day.
 
     What a provider did not tell is `<NA>`; a sum over nothing but unknowns is `<NA>` too.
@@ -21,6 +21,7 @@ def usage_frame(rows: Sequence[Row], by: str | None = None) -> Any:
     Args:
         rows: One for each call, with the keys of `views.usage.COLUMNS`.
         by: One of `views.usage.GROUPS`.
+        prices: Where the prices are from.
     """
     import pandas
 
@@ -30,7 +31,7 @@ def usage_frame(rows: Sequence[Row], by: str | None = None) -> Any:
     if by is not None:
         found = _grouped(found, [GROUPS[by](row) for row in rows], by)
     shown = _frame_class()(found)
-    shown.usage_page, shown.usage_text = str(usage_page(rows, by=by)), _text(rows)
+    shown.usage_page, shown.usage_text = str(usage_page(rows, by=by, prices=prices)), _text(rows)
     return shown
 
 
@@ -50,7 +51,9 @@ def _text(rows: Sequence[Row]) -> str:
     if not rows:
         return EMPTY
     found = summed(rows)
-    return f"{found['calls']} calls · {found['input_total']} → {found['output_total']} tokens · {found['total_s']} s"
+    cost = "n/a" if found["cost"] == UNKNOWN else found["cost"]
+    tokens = f"{found['input_total']} → {found['output_total']} tokens"
+    return f"{found['calls']} calls · {tokens} · {found['total_s']} s · cost {cost}"
 
 
 @cache

@@ -49,22 +49,24 @@ _RIGHT = "text-align:right;vertical-align:top"
 Row = Mapping[str, Any]
 
 
-def usage_page(rows: Sequence[Row], *, by: str | None = None) -> Html:
+def usage_page(rows: Sequence[Row], *, by: str | None = None, prices: str = "") -> Html:
     """Returns the table as one output.
 
     Args:
         rows: One for each call, with the keys of `COLUMNS`; what is unknown is None.
         by: One of `GROUPS`: sums by provider, model, stack or day instead of the calls.
+        prices: Where the prices are from.
     """
+    source = [tag("p", tag("small", f"prices: {prices}"))] if prices else []
     if not rows:
         return page(_table(_CALL_HEADS, []), tag("p", EMPTY), sections=("usage",))
     if by is not None:
-        return page(_grouped(rows, by), sections=("usage",))
+        return page(_grouped(rows, by), *source, sections=("usage",))
     hidden = len(rows) - MOST
     note = [tag("p", tag("small", f"{hidden:,} earlier calls are not shown, but counted"))] if hidden > 0 else []
     keys, days = _told(rows), {str(row.get("time"))[:10] for row in rows}
     body = [_line(_in_short(row) if len(days) == 1 else row, keys) for row in rows[-MOST:]]
-    return page(_table(keys, [*body, _line(summed(rows), keys, "sum")]), *note, sections=("usage",))
+    return page(_table(keys, [*body, _line(summed(rows), keys, "sum")]), *note, *source, sections=("usage",))
 
 
 def _told(rows: Sequence[Row]) -> list[str]:

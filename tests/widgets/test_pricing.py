@@ -1,0 +1,135 @@
+"""What a session cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmneutral import DeepSeekDriversConfig, OpenAiDriversConfig
+from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.pricing import PRICED, priced, read_prices
+from llmneutral_widgets.providers import Providers
+
+ROW = {"provider": "openai", "model": "gpt-4.1", "input_total": 1_000_000, "input_uncached": 1_000_000,
+       "output_total": 500_000, "cost": None, "currency": None}  # fmt: skip
+MINE = {"gpt-4.1": {"input": 2.0, "output": 8.0}}
+
+
+@pytest.fixture
+def providers() -> Iterator[Providers]:
+    made = Providers()
+    yield made
+    made.close()
+
+
+def written(folder: Path, text: str, name: str = "mine.json") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_a_file_is_json_or_toml(tmp_path: Path) -> None:
+    assert read_prices(written(tmp_path, json.dumps(MINE))) == MINE
+    assert read_prices(written(tmp_path, '["gpt-4.1"]\ninput = 2.0\noutput = 8.0\n', "mine.toml")) == MINE
+    assert read_prices(written(tmp_path, "{}")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        ("[", "a.json", "--prices a.json: Expecting"),
+        ("[1]", "a.json", "is a table of models"),
+        ("[", "a.toml", "--prices a.toml: "),
+        ("[gpt-4.1]\ninput = 1", "a.toml", "stands in quotes"),
+        ('{"m": 3}', "a.json", "a.json: m is a table of input"),
+        ('{"m": {}}', "a.json", "names no price"),
+        ('{"m": {"inputs": 3}}', "a.json", "has no price inputs; known: input, cache_read, cache_write, output"),
+        ('{"m": {"input": "3"}}', "a.json", "m.input is '3'; it takes US dollars"),
+        ('{"m": {"input": true}}', "a.json", "m.input is True"),
+        ('{"m": {"input": -1}}', "a.json", "m.input is -1"),
+        ('{"m": {"input": NaN}}', "a.json", "m.input is nan"),
+        ('{"m": {"input": Infinity}}', "a.json", "m.input is inf"),
+    ],
+)
+def test_what_is_no_table_of_prices_is_told_with_its_place(tmp_path: Path, text: str, name: str, told: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        read_prices(written(tmp_path, text, name))
+    assert told in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="No such file"):
+        read_prices(str(tmp_path / "none.json"))
+    with pytest.raises(OptionError, match="directory"):
+        read_prices(str(tmp_path))
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(OptionError, match="is no text"):
+        read_prices(str(tmp_path / "b.json"))
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1),
+        st.dictionaries(st.sampled_from(PRICED), st.floats(0, 1e6, allow_nan=False), min_size=1),
+    )
+)
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, prices: dict[str, Any]) -> None:
+    file = tmp_path_factory.mktemp("prices") / "p.json"
+    file.write_text(json.dumps(prices))
+    assert read_prices(str(file)) == prices
+
+
+def test_own_prices_come_first_and_count_for_a_snapshot_too(providers: Providers) -> None:
+    for model in ("gpt-4.1", "gpt-4.1-2025-04-14", "gpt-4.1@20250414", "gpt-4.1-latest"):
+        [row], source = priced([{**ROW, "model": model}], providers, MINE, "mine.json")
+        assert (row["cost"], row["currency"], source) == (6.0, "USD", "mine.json")
+    [row], source = priced([{**ROW, "model": "gpt-4.1-mini"}], providers, {**MINE, "x": {"input": 1.0}}, "mine.json")
+    assert source != "mine.json"
+
+
+def test_published_prices_are_next(providers: Providers) -> None:
+    pytest.importorskip("genai_prices", reason="the extra `prices` is not installed")
+    [row, other], source = priced([ROW, {**ROW, "model": "m"}], providers, {"m": {"input": 1.0}}, "mine.json")
+    assert row["cost"] > 0
+    assert other["cost"] == 1.0
+    assert source.startswith("genai-prices ")
+    assert source.endswith(", mine.json")
+    providers.keep("fast", OpenAiDriversConfig(model="gpt-4.1", api_key="k"))
+    [preset], _ = priced([{**ROW, "provider": "fast"}], providers, {}, "")
+    assert preset["cost"] == row["cost"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"model": None},
+        {"model": "no-such-model"},
+        {"input_total": None},
+        {"provider": "Echo"},
+        {"provider": "local"},
+        {"provider": None},
+        {"provider": "relay"},
+        {"provider": "replay:nowhere.jsonl"},
+    ],
+)
+def test_what_nobody_knows_stays_unknown(providers: Providers, told: dict[str, Any]) -> None:
+    providers.keep("relay", OpenAiDriversConfig(model="gpt-4.1", api_key="k", base_url="https://relay.example/v1"))
+    [row], source = priced([{**ROW, **told}], providers, {}, "")
+    assert row["cost"] is None
+    assert source == ""
+
+
+def test_a_cost_that_is_told_stays(providers: Providers) -> None:
+    [row], source = priced([{**ROW, "cost": 0.5, "currency": "EUR"}], providers, MINE, "mine.json")
+    assert (row["cost"], row["currency"], source) == (0.5, "EUR", "")
+
+
+def test_a_vendor_without_a_package_of_prices(providers: Providers) -> None:
+    providers.keep("mine", DeepSeekDriversConfig(model="m", api_key="k"))
+    [row], source = priced([{**ROW, "provider": "mine", "model": "m"}], providers, {"m": {"output": 2.0}}, "p.toml")
+    assert (row["cost"], source) == (1.0, "p.toml")
