@@ -81,8 +81,10 @@ def test_the_last_exchanges_are_the_end_of_all_of_them(statuses: list[str], last
     everything, some = plan(conversation), plan(conversation, last=last)
     assert everything.messages[len(everything.messages) - len(some.messages) :] == some.messages
     assert some.earlier == 2 * min(last, everything.earlier // 2)
-    assert (some.parent is None) == (some.earlier == 0)
-    assert plan(conversation, new=True).messages == (user("?"),)
+    assert some.parent == everything.parent, "the chain does not depend on how much of it is sent"
+    assert (some.parent is None) == (everything.earlier == 0)
+    alone = plan(conversation, new=True)
+    assert (alone.messages, alone.parent) == ((user("?"),), None)
 
 
 @given(st.lists(st.sampled_from(STATUSES), min_size=1, max_size=6), st.data())
@@ -120,8 +122,8 @@ def asked(conversation: Conversation, status: str = "complete", **given: Any) ->
     return sent
 
 
-def chained(conversation: Conversation) -> list[str]:
-    """The conversation as a reader of the saved exchanges puts it together again: along `parent`."""
+def chained(conversation: Conversation, earlier: int) -> list[str]:
+    """What was sent last, as a reader of the saved exchanges puts it together again: along `parent`."""
     by_id = {turn.exchange.id: turn for turn in conversation.turns}
     way, at = [], conversation.turns[-1].exchange.id
     while at is not None:
@@ -129,7 +131,8 @@ def chained(conversation: Conversation) -> list[str]:
         at = by_id[at].exchange.parent  # type: ignore[assignment]
     messages = [message for turn in reversed(way) for message in turn.messages][:-1]
     system = [message for message in messages if message.is_system()][-1:]
-    return [*filter(None, texts(system)), *texts([message for message in messages if not message.is_system()])]
+    others = [message for message in messages if not message.is_system()]
+    return [*filter(None, texts(system)), *texts(others[len(others) - 1 - earlier :])]
 
 
 def test_the_last_system_text_counts_and_stands_first() -> None:
@@ -155,16 +158,20 @@ def test_a_system_text_that_was_set_by_a_failure_still_counts() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["complete", "failed"]), st.sampled_from([None, None, "one", "two", ""])),
+        st.tuples(
+            st.sampled_from(["complete", "failed"]),
+            st.sampled_from([None, None, "one", "two", ""]),
+            st.sampled_from([None, None, 0, 1, 2]),
+        ),
         min_size=1,
         max_size=6,
     )
 )
-def test_the_chain_of_saved_exchanges_is_what_was_sent(turns: list[tuple[str, str | None]]) -> None:
+def test_the_chain_of_saved_exchanges_is_what_was_sent(turns: list[tuple[str, str | None, int | None]]) -> None:
     conversation = Conversation()
-    for status, system in turns:
-        sent = asked(conversation, status, system=system)
-        assert chained(conversation) == texts(sent.messages)
+    for status, system, last in turns:
+        sent = asked(conversation, status, system=system, last=last)
+        assert chained(conversation, sent.earlier) == texts(sent.messages)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import json
 import re
 import secrets as random
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal, Self
 
 import msgspec
@@ -125,6 +126,23 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return _messages([{"role": "assistant", "content": self.response.get("blocks") or []}])[0]
 
     @property
+    def question(self) -> list[Any]:
+        """What this turn added before the answer, as `Message` values."""
+        return _as_messages(self.messages)
+
+    @property
+    def later(self) -> list[Any]:
+        """The messages between the question and the answer, as `Message` values."""
+        return _as_messages(self.rounds)
+
+    @property
+    def turn(self) -> list[Any]:
+        """Everything this turn added to the conversation, as `Message` values: the answer comes last."""
+        answer = self.message
+        rest = [answer] if answer is not None and answer.content else []
+        return [*self.question, *self.later, *rest]
+
+    @property
     def parsed(self) -> Any:
         """The value of the answer, where an output schema was asked for."""
         return _part(self.response, "parsed")
@@ -133,6 +151,12 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def usage(self) -> Any:
         """Token counts: a `Usage`, or from a file a dict; None where there is no answer."""
         return _part(self.response, "usage")
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Tokens of the answer; None where nobody told them."""
+        found = _part(self.usage, "output_total")
+        return found if isinstance(found, int) else None
 
     @property
     def conversion(self) -> Any:
@@ -145,6 +169,14 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if self.conversion is not None:
             return self.conversion.payload
         return next(iter((self.payloads or {}).values()), None)
+
+    def to_notebook(self, style: Literal["prompt", "markdown"] = "prompt") -> Any:
+        """Returns this exchange, and what was sent along with it, as a notebook.
+
+        Args:
+            style: As for `conversation_to_notebook`.
+        """
+        return import_module("llmneutral_widgets.exports").notebook_of(self, style)  # which builds on this module
 
     def __repr__(self) -> str:
         said = line if (line := self.text[:60].replace("\n", " ")) else self.status
@@ -377,6 +409,14 @@ def _messages(given: Iterable[Mapping[str, Any]]) -> list[Any]:
 
     stack = llmneutral.PromptStack.from_json(json.dumps({"messages": list(given)}))
     return list(stack.messages)
+
+
+def _as_messages(given: Iterable[Any]) -> list[Any]:
+    """Messages, which from a file are their JSON."""
+    import llmneutral
+
+    found = list(given)
+    return found if all([isinstance(message, llmneutral.Message) for message in found]) else _messages(found)
 
 
 def _without_paths(record: Any) -> Any:

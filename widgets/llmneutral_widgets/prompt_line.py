@@ -261,7 +261,7 @@ STACK = Grammar(
     usage=(
         "%stack [NAME] [A:B | --all]  show",
         "%stack list | use NAME | reset [NAME] | drop N",
-        "%stack save FILE (.json, or .md to read) | load FILE (.json)",
+        "%stack save FILE (.ipynb, .json, or .md to read) | load FILE (.ipynb, .json)",
     ),
     options=(
         O(names=("--all",), field="all", help="every message"),

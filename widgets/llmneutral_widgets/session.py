@@ -41,9 +41,7 @@ class Turn(msgspec.Struct):
     @property
     def messages(self) -> list[Any]:
         """Its messages in order, the answer last."""
-        answer = self.exchange.message
-        rest = [answer] if answer is not None and answer.content else []
-        return [*self.exchange.messages, *self.exchange.rounds, *rest]
+        return self.exchange.turn
 
 
 class Sent(NamedTuple):
@@ -52,7 +50,8 @@ class Sent(NamedTuple):
     Attributes:
         messages: What is sent, in order: system text, earlier messages, the question.
         added: What this turn adds to the chain of exchanges.
-        parent: Id of the exchange before it; None if nothing is sent along.
+        parent: Id of the last exchange before it that may be sent along, whether it is or not; None if the conversation
+            begins here. With the number of earlier messages it tells a reader of the file what was sent.
         earlier: How many earlier messages go along.
         replaced: Whether the question replaces a system text that was set before.
     """
@@ -97,19 +96,19 @@ class Conversation:
         import llmneutral
 
         before = [] if new else self.before(key)
-        along = [turn for turn in before if is_sent(turn.exchange)]
-        if last is not None:
-            along = along[-last:] if last else []
+        chain = [turn for turn in before if is_sent(turn.exchange)]
+        along = chain if last is None else chain[-last:] if last else []
         told = [message for turn in along for message in turn.messages]
+        saved = told if along is chain else [message for turn in chain for message in turn.messages]
         standing = _system([message for turn in before for message in turn.messages])
         wanted = standing if system is None else llmneutral.Message("system", (llmneutral.TextMessageContent(system),))
         earlier = [message for message in told if not message.is_system()]
         frame = [wanted] if wanted is not None and wanted.to_text() else []
-        is_news = wanted != _system(told) and bool(frame or _system(told) is not None)
+        is_news = wanted != _system(saved) and bool(frame or _system(saved) is not None)
         return Sent(
             messages=(*frame, *earlier, question),
             added=(*([wanted] if is_news else []), question),
-            parent=along[-1].exchange.id if along else None,
+            parent=chain[-1].exchange.id if chain else None,
             earlier=len(earlier),
             replaced=system is not None and standing is not None and bool(standing.to_text()) and wanted != standing,
         )
@@ -131,6 +130,13 @@ class Conversation:
         """Takes messages of a file in the place of what there is; they are one turn."""
         opening = Exchange(id=new_id(), status="complete", name=self.name, messages=tuple(messages))
         self.turns = [Turn(opening)]
+
+    def resume(self, exchanges: Iterable[Exchange]) -> None:
+        """Takes exchanges of a file in the place of what there is; no cell of this notebook made them."""
+        self.turns = [
+            Turn(msgspec.structs.replace(exchange, name=self.name, messages=exchange.question, rounds=exchange.later))
+            for exchange in exchanges
+        ]
 
     def forget(self, cell_id: str, kept: Iterable[Key]) -> None:
         """Takes out what a cell had asked and asks no more."""
@@ -178,7 +184,7 @@ class Conversation:
 
     def tokens(self) -> dict[int, int]:
         """Returns the tokens of each answer whose provider told them, by the number of its message."""
-        told = {number: getattr(turn.exchange.usage, "output_total", None) for number, turn in self._answers()}
+        told = {number: turn.exchange.output_tokens for number, turn in self._answers()}
         return {number: count for number, count in told.items() if count is not None}
 
     def makers(self) -> dict[int, str]:

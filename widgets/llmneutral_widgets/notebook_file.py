@@ -1,0 +1,288 @@
+"""A file of Jupyter's: read as it was left by anybody, written so that nobody finds half of one.
+
+What must live here: the form of the file (nbformat). Reading is patient: a notebook may come from any tool and any
+year, and what is broken in one cell is told and left aside. Writing is strict: valid nbformat 4.5, without secrets,
+without numbers that JSON does not have, the same bytes for the same notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+import llmneutral
+from llmneutral_widgets import scrub
+from llmneutral_widgets.views.page import line, visible
+
+MAJOR, MINOR = 4, 5
+"""The form that is written, and the newest that is known."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotebookError(llmneutral.ConfigurationError):
+    """A file that is no notebook, or cannot be read or written; one line says which and why."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell.
+
+    Attributes:
+        number: Its place in the notebook, counted from 1.
+        id: Its id; None before nbformat 4.5.
+        kind: `code`, `markdown` or `raw`.
+        source: What is typed in it.
+        outputs: What it has shown, as the file has it.
+        metadata: Its metadata.
+        attachments: Pictures of a Markdown cell: name -> MIME type -> base64.
+    """
+
+    number: int
+    id: str | None
+    kind: str
+    source: str
+    outputs: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] = {}
+    attachments: Mapping[str, Any] = {}
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as a reader is told: `cell 3 (ask)`."""
+        return f"cell {self.number}" + (f" ({line(visible(self.id), 64)})" if self.id else "")
+
+
+class Notebook(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file holds.
+
+    Attributes:
+        name: Name of the file, without its folder.
+        cells: The cells.
+        metadata: The notebook's metadata.
+        notes: What could not be read.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    metadata: Mapping[str, Any] = {}
+    notes: tuple[str, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language of its code; `python` where nothing says it."""
+        for key, inner in (("language_info", "name"), ("kernelspec", "language")):
+            found = self.metadata.get(key)
+            if isinstance(found, Mapping) and isinstance(found.get(inner), str) and found[inner]:
+                return line(visible(found[inner]), 30)
+        return "python"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reading
+
+
+def open_notebook(source: Any) -> Notebook:
+    """Returns a notebook.
+
+    Args:
+        source: The path of a file, the notebook as data (a `NotebookNode` or any mapping), or one that is open.
+
+    Raises:
+        NotebookError: If there is none.
+    """
+    if isinstance(source, Notebook):
+        return source
+    if isinstance(source, Mapping):
+        return _notebook(source, "the notebook")
+    try:
+        path = Path(source).expanduser()
+    except TypeError:
+        raise NotebookError(f"a notebook is a path or a mapping, not a {type(source).__name__}") from None
+    try:
+        return parse_notebook(path.read_bytes(), path.name)
+    except OSError as error:
+        raise NotebookError(f"{path.name or source}: {error.strerror or error}") from None
+
+
+def parse_notebook(text: str | bytes, name: str) -> Notebook:
+    """Returns the notebook that a text holds.
+
+    Args:
+        text: The content of a file.
+        name: What it is called in messages.
+
+    Raises:
+        NotebookError: If it holds none.
+    """
+    try:
+        written = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+        # Some tools write NaN, which JSON does not have; here it is null, as in everything that is written.
+        data = json.loads(written, parse_constant=lambda _: None)
+    except UnicodeDecodeError:
+        raise NotebookError(f"{name} is no notebook: it is no text in UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise NotebookError(f"{name} is no notebook: it is no JSON ({error.msg} at {where})") from None
+    except (ValueError, RecursionError) as error:
+        raise NotebookError(f"{name} is no notebook: it is no JSON ({type(error).__name__})") from None
+    if not isinstance(data, Mapping):
+        raise NotebookError(f"{name} is no notebook: it holds a {type(data).__name__}, not an object")
+    return _notebook(data, name)
+
+
+def _notebook(data: Mapping[str, Any], name: str) -> Notebook:
+    major, minor = data.get("nbformat"), data.get("nbformat_minor")
+    if not isinstance(major, int):
+        raise NotebookError(f"{name} is no notebook: it has no number nbformat")
+    if major > MAJOR:
+        raise NotebookError(f"{name} is written in nbformat {major}; this version reads up to {MAJOR}.{MINOR}")
+    has_ids = major == MAJOR
+    if not has_ids:
+        data = _upgraded(data, name)
+    cells = data.get("cells")
+    if not isinstance(cells, list | tuple):
+        raise NotebookError(f"{name} is no notebook: it has no list of cells")
+    notes: list[str] = []
+    if has_ids and isinstance(minor, int) and minor > MINOR:
+        notes.append(f"{name} is written in nbformat {major}.{minor}; what that adds to {MAJOR}.{MINOR} is left aside")
+    read = [found for n, cell in enumerate(cells, 1) if (found := _cell(n, cell, has_ids, notes)) is not None]
+    metadata = data.get("metadata")
+    return Notebook(
+        name=name,
+        cells=tuple(read),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
+        notes=tuple(notes),
+    )
+
+
+def _upgraded(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A notebook of an old form in today's; the ids it is given are made up, and differ from time to time."""
+    import nbformat
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found: Mapping[str, Any] = nbformat.convert(nbformat.reader.reads(json.dumps(data)), MAJOR)
+    except Exception as error:  # noqa: BLE001 - the converters of old forms fail in many ways
+        raise NotebookError(f"{name} cannot be read: nbformat says {type(error).__name__}: {error}") from None
+    return found
+
+
+def _cell(number: int, cell: Any, has_ids: bool, notes: list[str]) -> Cell | None:
+    if not isinstance(cell, Mapping) or not isinstance(cell.get("cell_type"), str):
+        notes.append(f"cell {number}: it is no cell, and is left aside")
+        return None
+    source = joined(cell.get("source"))
+    given = cell.get("id") if has_ids else None
+    found = Cell(
+        number=number,
+        id=given if isinstance(given, str) and given else None,
+        kind=cell["cell_type"],
+        source=source or "",
+        metadata=_mapping(cell.get("metadata")),
+        attachments=_mapping(cell.get("attachments")),
+    )
+    if source is None:
+        notes.append(f"{found.place}: its source is no text")
+    return msgspec.structs.replace(found, outputs=tuple(_outputs(found, cell.get("outputs"), notes)))
+
+
+def _outputs(cell: Cell, outputs: Any, notes: list[str]) -> Iterator[Mapping[str, Any]]:
+    if outputs is not None and not isinstance(outputs, list | tuple):
+        notes.append(f"{cell.place}: its outputs are no list")
+        return
+    for number, output in enumerate(outputs or (), 1):
+        if isinstance(output, Mapping):
+            yield output
+        else:
+            notes.append(f"{cell.place}: its output {number} is no output, and is left aside")
+
+
+def joined(value: Any) -> str | None:
+    """Returns a text of the file, which may be a list of lines; None if it is no text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return "".join(value)
+    return None
+
+
+def data_of(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns MIME type -> data of an output; empty for streams and errors."""
+    return _mapping(output.get("data"))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Writing
+
+
+def node_of(data: Mapping[str, Any]) -> Any:
+    """Returns a notebook as a `NotebookNode`: without secrets, without NaN, and valid.
+
+    Raises:
+        NotebookError: If it is not valid.
+    """
+    import nbformat
+
+    node = nbformat.from_dict(scrub.clean(data, scrub.current_secrets()))
+    try:
+        nbformat.validate(node)
+    except nbformat.ValidationError as error:
+        raise NotebookError(f"the notebook is not valid: {line(str(error), 300)}") from None
+    return node
+
+
+def notebook_text(notebook: Mapping[str, Any]) -> str:
+    """Returns a notebook as the text of a file, the same for the same notebook.
+
+    Raises:
+        NotebookError: If it is not valid.
+    """
+    import nbformat
+
+    text = str(nbformat.writes(node_of(notebook))).rstrip("\n") + "\n"
+    # Half of a surrogate pair stands in no UTF-8; as an escape JSON can write it.
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def write_notebook(notebook: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Writes a notebook. Who reads the file meanwhile finds the old one or the new one.
+
+    Args:
+        notebook: A `NotebookNode`, or any mapping of its form.
+        path: The file.
+
+    Raises:
+        NotebookError: If it is not valid, or cannot be written.
+    """
+    write_text(notebook_text(notebook), path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Writes a text file at once: under another name first, which then takes the place of the old one.
+
+    Raises:
+        NotebookError: If it cannot be written.
+    """
+    target = Path(path).expanduser()
+    fresh = target.with_name(f".{target.name}.{uuid4().hex[:8]}")
+    try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(fresh.unlink, missing_ok=True)
+            fresh.write_text(text, encoding="utf-8", newline="\n")
+            if target.exists():
+                fresh.chmod(target.stat().st_mode)
+            os.replace(fresh, target)
+    except OSError as error:
+        raise NotebookError(f"{target.name}: {error.strerror or error}") from None
