@@ -339,7 +339,7 @@ def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None
         ("%payload --compare openai", "compares without an option: %payload openai anthropic"),
         ("%stack drop", "takes how many"),
         ("%stack drop x", "needs a whole number from 1"),
-        ("%stack save a.txt", "ends in .json or .md"),
+        ("%stack save a.txt", "ends in .ipynb or .json or .md"),
         ("%stack load nowhere.json", "No such file"),
         ("%stack a b", "shows one conversation; b is too much"),
         ("%stack use", "takes the name"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmneutral_widgets import comparing, display, session
+from llmneutral_widgets import comparing, display, keeping, session
 from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.exchange import Exchange
@@ -221,47 +221,13 @@ def _drop_turns(here: Here, words: Sequence[str]) -> None:
     note(f"{count(conversation.drop(number), 'exchange')} taken out of {conversation.name}")
 
 
-def _save_stack(here: Here, words: Sequence[str]) -> None:
-    path = _file(words, "save", (".json", ".md"))
-    conversation = here.session.conversation()
-    found = conversation.stack()
-    if path.suffix == ".md":
-        parts = [f"## {message.role}\n\n{message.to_text()}\n" for message in found.messages]
-        path.write_text(plain("\n".join(parts)), encoding="utf-8")
-    else:
-        # Through the same door as everything that leaves: what looks like a key is not written.
-        path.write_text(plain(found.to_json()) + "\n", encoding="utf-8")
-    note(f"{count(len(found.messages), 'message')} of {conversation.name} written to {path.name}")
-
-
-def _load_stack(here: Here, words: Sequence[str]) -> None:
-    import llmneutral
-
-    path = _file(words, "load", (".json",))
-    try:
-        found = llmneutral.PromptStack.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(f"%stack load {path.name}: {error.strerror}") from None
-    except (llmneutral.ConversionError, UnicodeDecodeError) as error:
-        raise OptionError(f"%stack load {path.name}: {error}") from None
-    conversation = here.session.conversation()
-    conversation.load(found.messages)
-    note(f"{count(len(found.messages), 'message')} loaded into {conversation.name}")
-
-
-def _file(words: Sequence[str], command: str, kinds: tuple[str, ...]) -> Path:
-    if len(words) != 1 or Path(words[0]).suffix not in kinds:
-        raise OptionError(f"%stack {command} takes one file that ends in {' or '.join(kinds)}")
-    return Path(words[0]).expanduser()
-
-
 _STACK_COMMANDS: dict[str, Callable[[Here, Sequence[str]], None]] = {
     "list": _list_stacks,
     "use": _use_stack,
     "reset": _reset_stack,
     "drop": _drop_turns,
-    "save": _save_stack,
-    "load": _load_stack,
+    "save": keeping.save,
+    "load": keeping.load,
 }
 
 
