@@ -17,6 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llmneutral.agent import Agent as Agent
+    from llmneutral.agent import AgentResult as AgentResult
+    from llmneutral.agent import AgentStream as AgentStream
+    from llmneutral.agent import AsyncAgentStream as AsyncAgentStream
+    from llmneutral.agent import ConversationMemory as ConversationMemory
     from llmneutral.configs import CONFIGS as CONFIGS
     from llmneutral.configs import AmazonBedrockDriversConfig as AmazonBedrockDriversConfig
     from llmneutral.configs import AnthropicDriversConfig as AnthropicDriversConfig
@@ -105,12 +110,16 @@ if TYPE_CHECKING:
     from llmneutral.events import ConversionChangedEvent as ConversionChangedEvent
     from llmneutral.events import ErrorOccurredEvent as ErrorOccurredEvent
     from llmneutral.events import EventBus as EventBus
+    from llmneutral.events import FinishActionEvent as FinishActionEvent
     from llmneutral.events import FinishPromptEvent as FinishPromptEvent
+    from llmneutral.events import FinishRunEvent as FinishRunEvent
     from llmneutral.events import FirstDeltaEvent as FirstDeltaEvent
     from llmneutral.events import InterruptedEvent as InterruptedEvent
     from llmneutral.events import ListenerFailedEvent as ListenerFailedEvent
     from llmneutral.events import RetryScheduledEvent as RetryScheduledEvent
+    from llmneutral.events import StartActionEvent as StartActionEvent
     from llmneutral.events import StartPromptEvent as StartPromptEvent
+    from llmneutral.events import StartRunEvent as StartRunEvent
     from llmneutral.events import TextChunkEvent as TextChunkEvent
     from llmneutral.events import ThinkingChunkEvent as ThinkingChunkEvent
     from llmneutral.ir.artifacts import ActionArtifact as ActionArtifact
@@ -188,12 +197,16 @@ __all__ = [
     "ActionCallMessageContent",
     "ActionChunkEvent",
     "ActionResultMessageContent",
+    "Agent",
+    "AgentResult",
+    "AgentStream",
     "AmazonBedrockDriversConfig",
     "AnthropicDriversConfig",
     "AnthropicPromptDriver",
     "ApiModeDecision",
     "ApprovalAnsweredEvent",
     "ApprovalRequestedEvent",
+    "AsyncAgentStream",
     "AsyncPromptStream",
     "AudioArtifact",
     "AudioChunkEvent",
@@ -220,6 +233,7 @@ __all__ = [
     "ConflictError",
     "ContentFilterError",
     "ContextLengthError",
+    "ConversationMemory",
     "Conversion",
     "ConversionChangedEvent",
     "ConversionError",
@@ -240,7 +254,9 @@ __all__ = [
     "EventBus",
     "FailedAttempt",
     "FallbackDriver",
+    "FinishActionEvent",
     "FinishPromptEvent",
+    "FinishRunEvent",
     "FirstDeltaEvent",
     "GenericArtifact",
     "GenericDeltaMessageContent",
@@ -302,7 +318,9 @@ __all__ = [
     "RetryScheduledEvent",
     "SETTINGS",
     "ServerError",
+    "StartActionEvent",
     "StartPromptEvent",
+    "StartRunEvent",
     "Status",
     "StreamInterruptedError",
     "StructuredOutputError",
@@ -348,6 +366,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "llmneutral.agent": "Agent AgentResult AgentStream AsyncAgentStream ConversationMemory",
     "llmneutral.configs": (
         "AmazonBedrockDriversConfig AnthropicDriversConfig AzureOpenAiDriversConfig CONFIGS "
         "CodexAppServerDriversConfig CohereDriversConfig DashScopeDriversConfig DeepSeekDriversConfig "
@@ -388,9 +407,9 @@ _PLACES = {
     ),
     "llmneutral.events": (
         "ActionChunkEvent ApprovalAnsweredEvent ApprovalRequestedEvent AudioChunkEvent BaseEvent "
-        "ConversionChangedEvent ErrorOccurredEvent EventBus FinishPromptEvent FirstDeltaEvent "
-        "InterruptedEvent ListenerFailedEvent RetryScheduledEvent StartPromptEvent TextChunkEvent "
-        "ThinkingChunkEvent"
+        "ConversionChangedEvent ErrorOccurredEvent EventBus FinishActionEvent FinishPromptEvent FinishRunEvent "
+        "FirstDeltaEvent InterruptedEvent ListenerFailedEvent RetryScheduledEvent StartActionEvent "
+        "StartPromptEvent StartRunEvent TextChunkEvent ThinkingChunkEvent"
     ),
     "llmneutral.ir.artifacts": (
         "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "

@@ -27,7 +27,7 @@ from llmneutral.ir.responses import ErrorInfo, FinishReason, Usage
 
 DeltaKind = Literal[
     "start", "text", "thinking", "signature", "redacted", "call", "refusal", "audio", "image", "citation",
-    "generic", "block_done", "usage", "finish", "error", "end",
+    "generic", "block_done", "usage", "finish", "error", "repair", "tool_result", "end",
 ]  # fmt: skip
 CONTENT_KINDS = frozenset({"text", "thinking", "signature", "redacted", "call", "refusal", "audio", "image"})
 """Kinds that carry a part of the answer: once one was given, nothing is sent a second time."""
@@ -160,7 +160,9 @@ class DeltaMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One increment of an answer.
 
     Attributes:
-        kind: What it is: `start` once and first, `end` once and last.
+        kind: What it is: `start` once and first, `end` once and last. `repair`: the answer so far does not fit its
+            output schema; forget it, the blocks that follow (with new indices) are another answer.
+            `tool_result`: between two answers of an agent's run, what a tool gave back (the value of its content).
         content: The piece, for kinds that belong to a block.
         usage: Token counts known so far, for kind `usage`.
         id: Id of the answer, for kind `start`.
@@ -169,7 +171,7 @@ class DeltaMessage(msgspec.Struct, frozen=True, omit_defaults=True):
         raw_finish_reason: The provider's own word for it.
         error: For kind `error`.
         complete: For kind `end`: whether the stream came to its own end.
-        details: What else the provider said (stop details, notes).
+        details: What else the provider said (stop details, notes); for kind `repair`: `number` and `problems`.
     """
 
     kind: DeltaKind

@@ -1,0 +1,278 @@
+"""What becomes of the calls of one turn, before anything is run.
+
+Each call is run, answered at once (nothing to run: its arguments are no JSON, there is no such tool, its input does not
+fit), answered by the result it has already, or handed back to the caller.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from llmneutral.agent.outcome import error_result
+from llmneutral.convert import feedback
+from llmneutral.convert.checker import Problem, check
+from llmneutral.convert.names import CALLS, digest
+from llmneutral.errors import ConfigurationError
+from llmneutral.ir.contents import (
+    ActionCallMessageContent,
+    ActionResultMessageContent,
+    InvalidActionCallMessageContent,
+)
+from llmneutral.ir.jsontext import JSONObject, dumps
+from llmneutral.ir.messages import Message
+from llmneutral.ir.responses import NormalizedResponse
+from llmneutral.ir.schemas import bind_arguments, function_schema
+from llmneutral.ir.tools import ToolDefinition
+
+CUT = "Not run: the answer was cut off within this call, so its input may not be whole. Call again, more briefly."
+
+Call = ActionCallMessageContent | InvalidActionCallMessageContent
+
+
+class Planned(msgspec.Struct):
+    """A call and what becomes of it: one of the fields after `call` is set.
+
+    Attributes:
+        call: The call.
+        function: What is run, with `args` and `kwargs`.
+        result: The result it has without being run.
+        twin: Place of the same call in the same turn, whose result it shares.
+        handed_back: Whether the caller has to run it.
+        is_format_error: Whether what the model wrote could not be read as a call.
+    """
+
+    call: Any
+    function: Callable[..., Any] | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: JSONObject = {}
+    result: ActionResultMessageContent | None = None
+    twin: int | None = None
+    handed_back: bool = False
+    is_format_error: bool = False
+
+
+class Offer:
+    """The tools of a run, as they are looked up when a model calls one.
+
+    Args:
+        tools: Their definitions.
+    """
+
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self.tools = tuple(tools)
+        self._by_key = {(tool.name, tool.path): tool for tool in reversed(self.tools)}
+        self._by_name = {tool.native_name: tool for tool in reversed(self.tools)}
+
+    @property
+    def names(self) -> list[str]:
+        """The flat names, in order."""
+        return list(reversed(self._by_name))
+
+    def find(self, call: Any) -> ToolDefinition | None:
+        """Returns the tool that a call means; its flat name does too."""
+        found = self._by_key.get((call.name, call.path))
+        return self._by_name.get(call.name) if found is None and call.path is None else found
+
+
+class Answered:
+    """The calls of a conversation that have their results, and the ids that are taken."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._calls: dict[str, Any] = {}
+        self._results: dict[str, ActionResultMessageContent] = {}
+        for message in messages:
+            self.add(message)
+
+    def add(self, message: Message) -> None:
+        """Takes notice of a message."""
+        for block in message.content:
+            if isinstance(block, CALLS) and block.tag:
+                self._calls[block.tag] = block
+            elif isinstance(block, ActionResultMessageContent) and block.tag:
+                self._results.setdefault(block.tag, block)
+
+    def result_of(self, call: Any) -> ActionResultMessageContent | None:
+        """Returns the result that this very call (id, name and input) has already."""
+        earlier = self._calls.get(call.tag)
+        return self._results.get(call.tag) if earlier is not None and is_same(earlier, call) else None
+
+    def is_taken(self, tag: str) -> bool:
+        """Whether an earlier call has this id."""
+        return tag in self._calls
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two calls ask for the same: the same tool with the same input."""
+    mine, its = [(type(c), c.name, c.path, getattr(c, "input", None), getattr(c, "raw", None)) for c in (one, other)]
+    return mine == its
+
+
+def calls_of(message: Message) -> list[Any]:
+    """Returns the calls of a message, the invalid ones too."""
+    return [block for block in message.content if isinstance(block, CALLS)]
+
+
+def open_calls(messages: Sequence[Message]) -> list[Any]:
+    """Returns the calls of the last turn that still wait for their results; none if something else came after it."""
+    answered: set[str | None] = set()
+    for message in reversed(messages):
+        if message.is_assistant():
+            return [call for call in calls_of(message) if call.tag not in answered]
+        if not message.is_user() or any(type(block) is not ActionResultMessageContent for block in message.content):
+            return []
+        answered |= {block.tag for block in message.content if isinstance(block, ActionResultMessageContent)}
+    return []
+
+
+# --- ids ----------------------------------------------------------------------------------------
+
+
+def with_own_ids(
+    response: NormalizedResponse, answered: Answered, *, labels: bool
+) -> tuple[Message, dict[str, ActionResultMessageContent], dict[str, str]]:
+    """Gives each call of an answer an id that no other call of the conversation has.
+
+    An id that comes again with the same tool and the same input is the same call: it is not run a second time.
+
+    Args:
+        response: The answer.
+        answered: The calls before it.
+        labels: Whether ids are mere labels within one turn (tools as text), so that nothing follows from the same one.
+
+    Returns:
+        The message; results of calls that have one already, by their new ids; and new id → id of the same call earlier
+        in this turn.
+    """
+    content: list[Any] = []
+    known: dict[str, ActionResultMessageContent] = {}
+    twins: dict[str, str] = {}
+    first: dict[str, Any] = {}  # by the id that came
+    used: set[str] = set()
+    for place, block in enumerate(response.message.content):
+        if not isinstance(block, CALLS):
+            content.append(block)
+            continue
+        tag = block.tag or f"call_{_digest_of(response, place, block)}"
+        own = tag
+        if answered.is_taken(tag) or tag in used:
+            numbered = (f"{tag}_{number}" for number in itertools.count(2))
+            own = next(each for each in numbered if not answered.is_taken(each) and each not in used)
+            meant = not labels and not _is_made_up(response, place, block)
+            if meant and (result := answered.result_of(block)) is not None:
+                known[own] = msgspec.structs.replace(result, tag=own)
+            elif meant and tag in first and is_same(first[tag], block):
+                twins[own] = first[tag].tag
+        used.add(own)
+        block = block if own == block.tag else msgspec.structs.replace(block, tag=own)
+        first.setdefault(tag, block)
+        content.append(block)
+    same = all([a is b for a, b in zip(content, response.message.content, strict=True)])
+    message = response.message if same else msgspec.structs.replace(response.message, content=tuple(content))
+    return message, known, twins
+
+
+def _is_made_up(response: NormalizedResponse, place: int, call: Any) -> bool:
+    """Whether an id was made here from the call's contents alone: then the same one says nothing."""
+    return not call.tag or (response.id is None and call.tag == f"call_{_digest_of(response, place, call)}")
+
+
+def _digest_of(response: NormalizedResponse, place: int, call: Any) -> str:
+    said = call.raw if isinstance(call, InvalidActionCallMessageContent) else (call.arguments or dumps(call.input))
+    return digest(f"{response.id}:{place}:{call.name}:{said}", 12)
+
+
+# --- what becomes of each -----------------------------------------------------------------------
+
+
+def planned(
+    calls: Sequence[Any],
+    offer: Offer,
+    *,
+    known: Mapping[str, ActionResultMessageContent] | None = None,
+    twins: Mapping[str, str] | None = None,
+    cut: Any = None,
+) -> list[Planned]:
+    """Says what becomes of the calls of one turn.
+
+    Args:
+        calls: The calls, with ids of their own.
+        offer: The tools.
+        known: Results that calls have already, by id.
+        twins: Id → id of the same call earlier in this turn.
+        cut: The call within which the answer was cut off, if it was.
+    """
+    places = {call.tag: place for place, call in enumerate(calls)}
+    plan = []
+    for call in calls:
+        if known and (result := known.get(call.tag)) is not None:
+            plan.append(Planned(call, result=result))
+        elif twins and call.tag in twins:
+            plan.append(Planned(call, twin=places[twins[call.tag]]))
+        elif call is cut and not isinstance(call, InvalidActionCallMessageContent):
+            plan.append(Planned(call, result=error_result(call, CUT), is_format_error=True))
+        else:
+            plan.append(_planned(call, offer))
+    return plan
+
+
+def _planned(call: Any, offer: Offer) -> Planned:
+    if isinstance(call, InvalidActionCallMessageContent):
+        return Planned(call, result=error_result(call, feedback.invalid_call(call)), is_format_error=True)
+    tool = offer.find(call)
+    if tool is None:
+        return Planned(
+            call, result=error_result(call, feedback.unknown_tool(call.action.to_native_tool_name(), offer.names))
+        )
+    if tool.function is None:
+        return Planned(call, handed_back=True)
+    try:
+        args, kwargs = bound(tool, call.input)
+    except UnfitError as error:
+        return Planned(call, result=error_result(call, str(error)))
+    return Planned(call, tool.function, args, kwargs)
+
+
+class UnfitError(ValueError):
+    """An input does not fit its tool; the text is what the model is told."""
+
+
+def bound(tool: ToolDefinition, given: Any) -> tuple[tuple[Any, ...], JSONObject]:
+    """Returns the arguments that a tool's function takes, validated and each as its hint says.
+
+    Raises:
+        UnfitError: If the input does not fit.
+    """
+    assert tool.function is not None
+    own = _own_schema(tool.function)
+    if not isinstance(given, dict):
+        raise UnfitError(feedback.schema_problems([Problem("", "expected object")]))
+    if tool.parameters is not None and tool.parameters is not own:  # a schema of the caller's
+        problems = check(given, tool.parameters)
+        if problems:
+            raise UnfitError(feedback.schema_problems(problems))
+    if own is None:
+        return (), dict(given)
+    try:
+        return bind_arguments(tool.function, given)
+    except ValueError as error:
+        raise UnfitError(feedback.schema_problems(_problems(str(error)))) from None
+    except Exception as error:  # a type's own validator runs here: anything may come of it
+        raise UnfitError(feedback.raised(error)) from error
+
+
+def _own_schema(function: Callable[..., Any]) -> JSONObject | None:
+    """The schema of a function's own signature, the same object each time; None where it has none."""
+    try:
+        return function_schema(function).parameters
+    except ConfigurationError:
+        return None
+
+
+def _problems(lines: str) -> list[Problem]:
+    """The problems that `bind_arguments` tells, one a line."""
+    found = [line.partition(": ") for line in lines.splitlines()]
+    return [Problem("" if path == "arguments" else path, message) for path, _, message in found]

@@ -1,0 +1,55 @@
+"""Where Griptape has its configs: `from llmneutral.configs.drivers import AnthropicDriversConfig`."""
+
+from __future__ import annotations
+
+from llmneutral.configs.base import DriversConfig
+from llmneutral.configs.providers import (
+    AmazonBedrockDriversConfig,
+    AnthropicDriversConfig,
+    AzureOpenAiDriversConfig,
+    CodexAppServerDriversConfig,
+    CohereDriversConfig,
+    DashScopeDriversConfig,
+    DeepSeekDriversConfig,
+    DummyDriversConfig,
+    GoogleDriversConfig,
+    GroqDriversConfig,
+    KimiCodingDriversConfig,
+    LocalDriversConfig,
+    LocalServerDriversConfig,
+    MiniMaxDriversConfig,
+    MistralDriversConfig,
+    MoonshotDriversConfig,
+    OllamaDriversConfig,
+    OpenAiChatDriversConfig,
+    OpenAiDriversConfig,
+    OpenRouterDriversConfig,
+    ReplayDriversConfig,
+    XAiDriversConfig,
+)
+
+__all__ = [
+    "AmazonBedrockDriversConfig",
+    "AnthropicDriversConfig",
+    "AzureOpenAiDriversConfig",
+    "CodexAppServerDriversConfig",
+    "CohereDriversConfig",
+    "DashScopeDriversConfig",
+    "DeepSeekDriversConfig",
+    "DriversConfig",
+    "DummyDriversConfig",
+    "GoogleDriversConfig",
+    "GroqDriversConfig",
+    "KimiCodingDriversConfig",
+    "LocalDriversConfig",
+    "LocalServerDriversConfig",
+    "MiniMaxDriversConfig",
+    "MistralDriversConfig",
+    "MoonshotDriversConfig",
+    "OllamaDriversConfig",
+    "OpenAiChatDriversConfig",
+    "OpenAiDriversConfig",
+    "OpenRouterDriversConfig",
+    "ReplayDriversConfig",
+    "XAiDriversConfig",
+]
