@@ -20,6 +20,7 @@ from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import Profile
 
 if TYPE_CHECKING:
+    from llmneutral.convert.react.reading import Form
     from llmneutral.convert.transport import Transport
 
 Messages = list[Message]
@@ -68,6 +69,7 @@ class Job:
         messages: The messages as they are after the passes.
         headers: Request headers the payload needs.
         open_calls: Ids of calls at the end that still wait for their results.
+        react: How the answer is read, where a pass wrote the tools as text; `names` are then those of this form.
         trace: Marks on the nodes, or None.
         write: The transport's function for each kind of block, `(block, job) -> node`; where there is a trace, each
             marks what it makes. For loops over many blocks; elsewhere `render` does the same.
@@ -86,6 +88,7 @@ class Job:
         self.messages = messages
         self.headers: dict[str, str] = {}
         self.open_calls: tuple[str, ...] = ()
+        self.react: Form | None = None
         self.trace = Trace() if trace else None
         self.write: Mapping[type, BlockWriter] = (
             dict.fromkeys(transport.blocks, _rendered) if trace else transport.blocks

@@ -21,6 +21,7 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import ErrorInfo, FinishReason, NormalizedResponse, Usage
 
 if TYPE_CHECKING:
+    from llmneutral.convert.react.reading import Form
     from llmneutral.profiles import Profile
 
 COMPACT_AT = 512
@@ -290,6 +291,7 @@ class StreamNormalizer:
         host: str | None = None,
         facts: Profile | None = None,
         model: str | None = None,
+        react: Form | None = None,
     ) -> None:
         self._chunk = chunk
         self._read = read
@@ -299,6 +301,7 @@ class StreamNormalizer:
         self._closed = False
         self._complete = True
         self._names = names
+        self._view = None if react is None else react.deltas()
         self.reader = Reader(api, finish, usage, names, facts)
 
     def feed(self, chunk: Any) -> list[Delta]:
@@ -320,7 +323,7 @@ class StreamNormalizer:
         if not reader.started:
             reader.started = True
             out.insert(0, Delta("start", id=reader.id, model=reader.model))
-        return out
+        return out if self._view is None else self._view.feed(out)
 
     def whole(self, response: Any) -> list[Delta]:
         """Takes a whole answer."""
@@ -333,7 +336,7 @@ class StreamNormalizer:
             reader.error("malformed_response", f"the answer was not understood: {error}", type="malformed_response")
         reader.terminated = True
         out, reader.out = reader.out, []
-        return out
+        return out if self._view is None else self._view.feed(out)
 
     def fail(self, error: ErrorInfo) -> None:
         """Notes an error from outside the stream: a lost connection, a status."""
@@ -349,6 +352,8 @@ class StreamNormalizer:
         over = (reader.terminated or reader.finished) and not interrupted and not reader.incomplete
         self._complete = over and (reader.error_info is None or reader.ended_by_error)
         out, reader.out = reader.out, []
+        if self._view is not None:
+            out = [*self._view.feed(out), *self._view.close()]
         return [*out, Delta("end", complete=self._complete)]
 
     @property
@@ -356,7 +361,11 @@ class StreamNormalizer:
         """The answer as far as it has come."""
         reader = self.reader
         complete = self._complete and self._closed
-        content = tuple([self._stamped(block, place) for place, block in enumerate(self._blocks(complete))])
+        blocks, notes = self._blocks(complete), reader.notes
+        if self._view is not None:
+            blocks, remarks = self._view.form.blocks(blocks)
+            notes = [*notes, *remarks]
+        content = tuple([self._stamped(block, place) for place, block in enumerate(blocks)])
         message = Message("assistant", content)
         citations = tuple([cite for x in content if isinstance(x, c.TextMessageContent) for cite in x.citations])
         loose = [cite for cite in reader.citations if cite not in citations]
@@ -371,7 +380,7 @@ class StreamNormalizer:
             reader.error_info,
             (*citations, *loose),
             None,
-            tuple(reader.notes),
+            tuple(notes),
             reader.details,
         )
 
@@ -484,8 +493,7 @@ def read_message(message: Any, reader: Reader) -> None:
     reader.terminate()
 
 
-def neutral_normalizer() -> StreamNormalizer:
+def neutral_normalizer(react: Form | None = None) -> StreamNormalizer:
     """Returns a normaliser for deltas and messages that are neutral already."""
-    return StreamNormalizer(
-        "neutral", chunk=read_delta, read=read_message, finish={}, usage=lambda raw: raw.get("usage") or Usage()
-    )
+    made: Any = {"chunk": read_delta, "read": read_message, "usage": lambda raw: raw.get("usage") or Usage()}
+    return StreamNormalizer("neutral", finish={}, react=react, **made)
