@@ -188,6 +188,7 @@ if TYPE_CHECKING:
     from llmneutral.validation import Validator as Validator
     from llmneutral.validation import validate as validate
     from llmneutral.validation import validator as validator
+    from llmneutral.validation.lint import lint as lint
 
 __version__ = "0.1.0"
 __all__ = [
@@ -350,6 +351,7 @@ __all__ = [
     "drivers_config",
     "get_transport",
     "key_variables",
+    "lint",
     "load_recordings",
     "make_driver",
     "normalize",
@@ -436,6 +438,7 @@ _PLACES = {
     "llmneutral.resolve": "API_MODES ApiModeDecision resolve_api_mode",
     "llmneutral.transports": "get_transport register_transport",
     "llmneutral.validation": "Problem Validator validate validator",
+    "llmneutral.validation.lint": "lint",
 }
 """Where each name of the face stands: module → names."""
 _WHERE = {name: module for module, names in _PLACES.items() for name in names.split()}
