@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from llmneutral.cli import demo, local
+from llmneutral.cli import demo, local, notebook
 from llmneutral.errors import LLMNeutralError
 
 
@@ -36,6 +36,7 @@ def parser() -> Parser:
     commands = root.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     demo.add_parser(commands)
     local.add_parser(commands)
+    notebook.add_parser(commands)
     return root
 
 

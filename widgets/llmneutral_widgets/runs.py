@@ -174,6 +174,8 @@ def diff_runs(a: Any, b: Any) -> RunsDiff:
     notes = [f"{run.name}: {note}" for run in (first, second) for note in (*run.notes, *map(str, run.missing))]
     if not with_ids and keys:
         notes.append("cells without ids: questions belong together that are typed alike")
+    if left and right and not left.keys() & right.keys():
+        notes.append("no cell of one is a cell of the other: these are runs of different notebooks")
     rows = tuple([_row(left.get(key), right.get(key)) for key in keys])
     return RunsDiff(names=(first.name, second.name), rows=rows, notes=tuple(notes))
 

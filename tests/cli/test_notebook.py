@@ -1,0 +1,190 @@
+"""`llmneutral notebook`: what it prints, what it writes, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+import llmneutral
+from llmneutral.cli import main
+from tests.conftest import ROOT
+
+LESSON = ROOT / "notebooks" / "00-start.ipynb"
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def conversation(tmp_path: Path) -> Path:
+    stack = llmneutral.PromptStack()
+    stack.add_system_message("Be brief.")
+    stack.add_user_message("Größe?")
+    stack.add_assistant_message("7 m")
+    path = tmp_path / "conversation.json"
+    path.write_text(stack.to_json(), encoding="utf-8")
+    return path
+
+
+def refused(arguments: list[str], capsys: Captured) -> str:
+    """Runs with wrong arguments; returns what stands on stderr."""
+    with pytest.raises(SystemExit) as caught:
+        main(["notebook", *arguments])
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+def given(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Puts something on standard input."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+
+
+def test_alone_it_lists_its_commands(capsys: Captured) -> None:
+    assert main(["notebook"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("extract", "export", "diff"))
+
+
+@pytest.mark.parametrize("command", ["extract", "export", "diff"])
+def test_each_explains_itself(command: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["notebook", command, "--help"])
+    assert caught.value.code == 0
+    assert "standard input" in capsys.readouterr().out
+
+
+def test_extract_lists_a_line_for_each_exchange(capsys: Captured) -> None:
+    assert main(["notebook", "extract", str(LESSON)]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "00-start.ipynb: 3 exchanges of 1 conversation (default)"
+    assert "cell 4 (ask)" in out
+    assert err == ""
+
+
+def test_extract_as_json(capsys: Captured) -> None:
+    assert main(["notebook", "extract", str(LESSON), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["cell_id"] for each in found["exchanges"]] == ["ask", "again", "example"]
+    assert found["exchanges"][0]["exchange"]["schema"] == 1
+    assert (found["missing"], found["notes"]) == ([], [])
+
+
+def test_extract_as_a_stack_that_the_library_reads(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, LESSON.read_bytes())
+    assert main(["notebook", "extract", "-", "--stack"]) == 0
+    stack = llmneutral.PromptStack.from_json(capsys.readouterr().out)
+    assert [message.role for message in stack.messages] == ["system", *["user", "assistant"] * 3]
+
+
+def test_extract_the_whole_notebook(tmp_path: Path, capsys: Captured) -> None:
+    target = tmp_path / "whole.json"
+    arguments = ["--whole", "--cells", "0:3", "--cap", "40", "--no-outputs", "-o", str(target)]
+    assert main(["notebook", "extract", str(LESSON), *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "cell 1 (what): its text" in err or "were cut to 40" in err
+    stack = llmneutral.PromptStack.from_json(target.read_text(encoding="utf-8"))
+    assert {message.role for message in stack.messages} == {"user"}
+
+
+def test_export_and_back_is_the_same_conversation(conversation: Path, tmp_path: Path, capsys: Captured) -> None:
+    notebook, again = tmp_path / "out.ipynb", tmp_path / "again.json"
+    assert main(["notebook", "export", str(conversation), "-o", str(notebook)]) == 0
+    nbformat.validate(nbformat.read(notebook, as_version=4))
+    assert main(["notebook", "export", str(notebook), "-o", str(again)]) == 0
+    read = [llmneutral.PromptStack.from_json(path.read_text(encoding="utf-8")) for path in (conversation, again)]
+    assert read[0].messages == read[1].messages
+    assert capsys.readouterr() == ("", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again.json", "conversation.json", "out.ipynb"]
+
+
+def test_export_to_standard_output(conversation: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, conversation.read_bytes())
+    assert main(["notebook", "export", "-", "--to", "md"]) == 0
+    assert capsys.readouterr().out == "## system\n\nBe brief.\n\n## user\n\nGröße?\n\n## assistant\n\n7 m\n"
+    assert main(["notebook", "export", str(conversation), "--style", "markdown"]) == 0
+    cells = nbformat.reads(capsys.readouterr().out, as_version=4).cells
+    assert [cell.cell_type for cell in cells] == ["markdown"] * 3
+
+
+def test_diff_of_a_notebook_with_itself(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, LESSON.read_bytes())
+    assert main(["notebook", "diff", str(LESSON), "-", "--exit-code"]) == 0
+    assert capsys.readouterr().out.startswith("00-start.ipynb → standard input: 3 same\n")
+
+
+def test_diff_tells_what_changed_and_ends_with_one_on_request(tmp_path: Path, capsys: Captured) -> None:
+    other = tmp_path / "other.ipynb"
+    other.write_text(LESSON.read_text(encoding="utf-8").replace("makes food from the sun", "eats light"), "utf-8")
+    assert main(["notebook", "diff", str(LESSON), str(other)]) == 0
+    out = capsys.readouterr().out
+    assert "2 same, 1 changed" in out
+    assert "+Photosynthesis is like a machine that eats light." in out
+    assert main(["notebook", "diff", str(LESSON), str(other), "--exit-code", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [row["change"] for row in found["rows"]] == ["same", "changed", "same"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["extract", "nowhere.ipynb"], "nowhere.ipynb: No such file or directory"),
+        (["export", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["diff", str(LESSON), "nowhere.ipynb"], "nowhere.ipynb: No such file or directory"),
+        (["extract", str(ROOT / "README.md")], "README.md is no notebook: it is no JSON"),
+        (["extract", str(LESSON), "--stack", "-c", "defalt"], "holds no conversation defalt; did you mean default?"),
+        (["export", str(LESSON), "-c", "other"], "holds no conversation other; known: default"),
+        (["export", str(LESSON), "-o", "nowhere/x.ipynb"], "x.ipynb: No such file or directory"),
+    ],
+    ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else None,
+)
+def test_what_cannot_be_done_is_one_line(arguments: list[str], told: str, capsys: Captured) -> None:
+    assert main(["notebook", *arguments]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("llmneutral: ")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["extract"], "FILE"),
+        (["extract", "x", "--json", "--stack"], "not allowed with"),
+        (["extract", str(LESSON), "-c", "a"], "--conversation belongs to --stack"),
+        (["extract", str(LESSON), "--cap", "5"], "--cap belongs to --whole"),
+        (["extract", str(LESSON), "--whole", "--cap", "0"], "from 1"),
+        (["extract", str(LESSON), "--whole", "--cells", "3"], "no range"),
+        (["extract", str(LESSON), "-o", str(LESSON)], "would replace the file"),
+        (["export", str(LESSON), "-o", "x.txt"], "x.txt ends in none of .ipynb, .json, .md"),
+        (["export", str(LESSON), "--to", "html"], "html"),
+        (["diff", "-", "-"], "standard input holds one notebook"),
+    ],
+    ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else None,
+)
+def test_wrong_arguments_are_one_line(arguments: list[str], told: str, capsys: Captured) -> None:
+    assert told in refused(arguments, capsys)
+
+
+def test_a_screen_that_lacks_letters_gets_question_marks(conversation: Path) -> None:
+    command = [sys.executable, "-m", "llmneutral", "notebook", "export", str(conversation), "--to", "md"]
+    done = subprocess.run(
+        command, capture_output=True, cwd=ROOT, timeout=60, check=True, env={"PYTHONIOENCODING": "ascii"}
+    )
+    assert b"Gr??e?" in done.stdout
+
+
+def test_the_parser_loads_nothing_of_the_notebook() -> None:
+    code = "import sys, llmneutral.cli; llmneutral.cli.parser(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = done.stdout.split()
+    assert [name for name in loaded if name.split(".")[0] in ("nbformat", "llmneutral_widgets", "IPython")] == []
