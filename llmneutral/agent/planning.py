@@ -256,12 +256,21 @@ def bound(tool: ToolDefinition, given: Any) -> tuple[tuple[Any, ...], JSONObject
             raise UnfitError(feedback.schema_problems(problems))
     if own is None:
         return (), dict(given)
+    if (whole := _whole_input(tool, own)) is not None:
+        return (), {whole: {"values": given} if whole == "params" else given}
     try:
         return bind_arguments(tool.function, given)
     except ValueError as error:
         raise UnfitError(feedback.schema_problems(_problems(str(error)))) from None
     except Exception as error:  # a type's own validator runs here: anything may come of it
         raise UnfitError(feedback.raised(error)) from error
+
+
+def _whole_input(tool: ToolDefinition, own: JSONObject) -> str | None:
+    """The one argument that takes the whole input, as in Griptape's activities; None where each has its own."""
+    (name, *more) = own["properties"] if own.get("properties") else ("",)
+    is_one = not more and name in ("params", "values") and tool.parameters is not None and tool.parameters is not own
+    return name if is_one and name not in (tool.parameters or {}).get("properties", {}) else None
 
 
 def _own_schema(function: Callable[..., Any]) -> JSONObject | None:

@@ -131,18 +131,29 @@ class Tool:
 @overload
 def activity(function: F) -> F: ...
 @overload
-def activity(*, description: str | None = None, schema: Any = None) -> Callable[[F], F]: ...
-def activity(function: F | None = None, *, description: str | None = None, schema: Any = None) -> Any:
+def activity(
+    *, description: str | None = None, schema: Any = None, config: Mapping[str, Any] | None = None
+) -> Callable[[F], F]: ...
+def activity(
+    function: F | None = None,
+    *,
+    description: str | None = None,
+    schema: Any = None,
+    config: Mapping[str, Any] | None = None,
+) -> Any:
     """Marks a method of a `Tool` as callable by a model.
 
     Args:
         function: The method, where the decorator is used without arguments.
         description: What it does; its docstring unless given.
         schema: Schema of its input (any kind that `to_json_schema` takes); made from the signature unless given.
+        config: Both of them as Griptape has them. As there, a method with a schema may take its whole input as one
+            argument: `values`, or `params` with the input under the key `values`.
     """
+    said = {"description": description, "schema": schema, **(config or {})}
 
     def mark(method: F) -> F:
-        vars(method)["_llmneutral_activity"] = {"description": description, "schema": schema}
+        vars(method)["_llmneutral_activity"] = dict(said)
         return method
 
     return mark if function is None else mark(function)
@@ -222,5 +233,7 @@ def _of_activity(tool: str, path: str, method: Callable[..., Any]) -> ToolDefini
     said = method._llmneutral_activity  # type: ignore[attr-defined]  # set by the decorator
     _, description, parameters = function_schema(method)
     if said["schema"] is not None:
-        parameters = to_json_schema(said["schema"])
+        if "parameters" not in said:  # made once, as that of the signature
+            said["parameters"] = to_json_schema(said["schema"])
+        parameters = said["parameters"]
     return ToolDefinition(tool, path, said["description"] or description or None, parameters, function=method)

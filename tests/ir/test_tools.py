@@ -90,3 +90,53 @@ def test_a_providers_own_tool_passes_through() -> None:
 def test_what_is_no_tool_is_told_with_its_place(tool: object, says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         definitions([tool])
+
+
+# --- made once ----------------------------------------------------------------------------------
+
+
+def test_schemas_are_made_once_however_often_the_tools_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llmneutral.ir import schemas
+
+    made: list[object] = []
+    for name in ("_read_signature", "to_json_schema"):
+        original = getattr(schemas, name)
+
+        def counting(of: Any, original: Any = original) -> Any:
+            made.append(of)
+            return original(of)
+
+        monkeypatch.setattr(schemas, name, counting)
+
+    class Scale(Tool):
+        @activity
+        def weigh(self, n: int) -> int:
+            """Weighs."""
+            return n
+
+        @activity(schema={"type": "object", "properties": {"m": {"type": "integer"}}})
+        def add(self, m: int) -> int:
+            """Adds."""
+            return m
+
+    def look(city: str) -> str:
+        """Looks."""
+        return city
+
+    first = definitions([Scale(), look])
+    assert len(made) == 4
+    again = definitions([Scale(), look])  # another object of the same class, too
+    assert len(made) == 4
+    assert all(one.parameters is other.parameters for one, other in zip(first, again, strict=True))
+
+
+def test_griptapes_config_says_the_same() -> None:
+    schema = {"type": "object", "properties": {"decimals": {"type": "integer"}}}
+
+    class Dice(Tool):
+        @activity(config={"description": "Rolls.", "schema": schema})
+        def roll(self, params: dict[str, Any]) -> str:
+            return str(params["values"]["decimals"])
+
+    (found,) = definitions([Dice()])
+    assert (found.native_name, found.description, found.parameters) == ("Dice_roll", "Rolls.", schema)
