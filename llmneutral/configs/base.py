@@ -67,6 +67,7 @@ class Status(msgspec.Struct, frozen=True):
         key_variable: Environment variable of the key.
         key_set: Whether there is a key.
         problem: What else is missing, with the remedy.
+        key_words: What is as good as the key in this variable ("AWS credentials"), or None.
     """
 
     name: str
@@ -78,11 +79,13 @@ class Status(msgspec.Struct, frozen=True):
     key_variable: str | None
     key_set: bool
     problem: str | None = None
+    key_words: str | None = None
 
     @property
     def ready(self) -> bool:
-        """Whether a call could be made."""
-        return self.sdk_installed and (self.key_set or self.key_variable is None) and self.problem is None
+        """Whether a call could be made; credentials may be where only a call finds them."""
+        has_key = self.key_set or self.key_variable is None or self.key_words is not None
+        return self.sdk_installed and has_key and self.problem is None
 
 
 class DriversConfig:

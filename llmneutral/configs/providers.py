@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.configs.base import SLOTS, DriversConfig, Row, Status
+from llmneutral.drivers.aws import BEARER, credentials_are_set
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.making import driver_class
 from llmneutral.errors import ConfigurationError
@@ -96,12 +97,18 @@ class AmazonBedrockDriversConfig(DriversConfig):
     """
 
     row = Row(
-        "bedrock", "bedrock:BedrockPromptDriver", "bedrock_converse", "us.anthropic.claude-sonnet-5-5-v1:0", None,
+        "bedrock", "bedrock:BedrockPromptDriver", "bedrock_converse", "us.anthropic.claude-sonnet-5-5-v1:0", BEARER,
         "bedrock", sdk="boto3", extra="bedrock",
     )  # fmt: skip
 
     def __init__(self, region: str | None = None, session: Any = None, **options: Any) -> None:
         super().__init__(**{**options, "region": region, "session": session})
+
+    def status(self) -> Status:
+        """Tells what the config could do now, without importing an SDK; a role of this machine is not looked for."""
+        found, has_session = super().status(), self._given.get("session") is not None
+        key_set = found.key_set or has_session or credentials_are_set()
+        return msgspec.structs.replace(found, key_set=key_set, key_words="AWS credentials")
 
 
 class CohereDriversConfig(DriversConfig):

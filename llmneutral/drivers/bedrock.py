@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llmneutral.convert.transport import Conversion
+from llmneutral.drivers.aws import BEARER
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import Body
 from llmneutral.drivers.counting import is_count
@@ -37,7 +38,6 @@ from llmneutral.errors import (
 from llmneutral.profiles.hosts import is_bedrock_runtime, read_address
 
 SERVICE = "bedrock-runtime"
-BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 LOCAL_REGION, LOCAL_KEY = "us-east-1", "none"
 """For a server on this machine, which wants a signed request and does not look at the signature."""

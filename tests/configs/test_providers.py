@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +134,15 @@ def test_codex_has_a_default_model_and_needs_its_program() -> None:
     assert "npm install" in str(config.status().problem)
     assert drivers_config("codex/gpt-5", command=[sys.executable]).status().ready
     assert drivers_config("codex/gpt-5").prompt_driver.model == "gpt-5"
+
+
+def test_bedrock_tells_of_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    assert drivers_config("bedrock").status().key_set is False
+    assert drivers_config("bedrock").status().key_words == "AWS credentials"
+    assert drivers_config("bedrock", api_key="k").status().key_set
+    assert drivers_config("bedrock", session=object()).status().key_set
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "k")
+    assert drivers_config("bedrock").status().key_set
+    assert "AWS_BEARER_TOKEN_BEDROCK" in key_variables()

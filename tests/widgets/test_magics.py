@@ -226,6 +226,12 @@ def test_compare_shows_every_registered_api(cells: Cells) -> None:
     assert len(registered) >= 3
     assert all([api in ran.html for api in registered])
     assert echo(cells).stacks == []
+    payloads = ran.outputs[0][MIME]["payload"]
+    assert payloads["bedrock_converse"]["modelId"].startswith("us.anthropic."), "each is asked for a model of its own"
+    assert all(
+        [payload.get("model") or payload.get("modelId") for api, payload in payloads.items() if "gem" not in api]
+    )
+    assert " problem" not in ran.html
     named = cells.run("%prompt -p {{echo}} --compare claude,openai Hello")
     assert list(named.outputs[0][MIME]["payload"]) == ["anthropic_messages", "chat_completions"]
 
@@ -307,6 +313,28 @@ def test_a_key_is_asked_for_and_never_shown(cells: Cells, monkeypatch: pytest.Mo
     assert "key set" in repr(cells.run("session.providers.config('anthropic').prompt_driver").value)
     assert "TYPED-AND-SECRET-7" not in cells.run("%prompt -p {{echo}} it is TYPED-AND-SECRET-7").html
     assert "needs no key" in cells.run("%provider key local").printed
+
+
+def test_bedrock_says_what_it_needs(cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    assert "AWS credentials not found (or AWS_BEARER_TOKEN_BEDROCK)" in cells.run("%provider list").plain
+    assert "no AWS credentials" in cells.run("%provider bedrock").plain
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    (tmp_path / "none").write_text("[profile work]\nrole_arn = r\n")
+    assert "AWS credentials set" in cells.run("%provider list").plain
+
+
+def test_a_key_that_is_missing_can_be_typed(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    for line in ("%prompt -p anthropic Hello", "%prompt -p anthropic --no-stream Hello"):
+        ran = cells.run(line)
+        told = "\n".join(ran.error._render_traceback_())
+        assert "ANTHROPIC_API_KEY is not set" in told
+        assert "%provider key anthropic" in told
+        assert "%provider local" in told
+    ran = cells.run("%prompt -p {{llmneutral.AnthropicDriversConfig(model='m').prompt_driver}} Hello")
+    assert "%provider key" not in str(ran.error), "a driver of the user's has no name for it"
 
 
 def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None:

@@ -88,7 +88,10 @@ def _list_providers(here: Here) -> None:
 def _key_words(row: Mapping[str, Any]) -> str:
     if not row["key_variable"]:
         return "no key needed"
-    return f"{row['key_variable']} {'set' if row['key_set'] else 'not set'}"
+    variable, words = row["key_variable"], row.get("key_words")
+    if words:
+        return f"{words} set" if row["key_set"] else f"{words} not found (or {variable})"
+    return f"{variable} {'set' if row['key_set'] else 'not set'}"
 
 
 def _set_provider(here: Here, name: str) -> None:
@@ -101,7 +104,7 @@ def _set_provider(here: Here, name: str) -> None:
     if not status.sdk_installed:
         said.append(f"{status.sdk} is not installed")
     if status.key_variable and not status.key_set:
-        said.append(f"{status.key_variable} is not set")
+        said.append(f"{status.key_variable} is not set" + (f", and no {words}" if (words := status.key_words) else ""))
     if defaults.drivers_config is not config:
         said.append(f"inside this `with` it is still {defaults.drivers_config.name}")
     note("; ".join(said))

@@ -6,7 +6,7 @@ config of the user's takes the place of the one with its name, so that its key a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -127,6 +127,38 @@ class Providers:
         if model and found.model is None:
             found, model = with_model(found, model), None
         return Asked(found.name, found.prompt_driver, model)
+
+    def check_key(self, asked: Asked) -> None:
+        """Looks for the key before anything is shown.
+
+        Raises:
+            ConfigurationError: If there is none.
+        """
+        if asked.name in self.names():
+            status = self.config(asked.name).status()
+            if status.key_variable and not status.key_set and status.key_words is None:
+                asked.driver.require_key()
+
+    def advise(self, error: BaseException, asked: Iterable[Asked]) -> None:
+        """Where a key is missing, the error says what a notebook has against that; the library's words know none.
+
+        Args:
+            error: It is changed in place.
+            asked: Who was asked.
+        """
+        import llmneutral
+
+        if not isinstance(error, llmneutral.ConfigurationError):
+            return
+        names = self.names()
+        for name in [each.name for each in asked if each.name in names]:
+            status = self.config(name).status()
+            if status.key_variable and not status.key_set and status.key_variable in str(error):
+                error.hint = (
+                    f"Type it with %provider key {name}, or let the embedded model answer: %provider local. "
+                    f"{status.key_variable} counts as well."
+                )
+                return
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns what each config could do now: of a key only whether it is set."""

@@ -29,3 +29,9 @@ def test_the_table() -> None:
     assert "google-genai: pip install 'llmneutral[google]'" in output
     assert "no key needed" in output
     assert output.count('scope="row"') == 3
+
+
+def test_credentials_that_are_no_key() -> None:
+    row = {**ROW, "key_variable": "A_TOKEN", "key_words": "Cloud credentials"}
+    assert '<b class="tag warn">not found</b> Cloud credentials (or A_TOKEN)' in configs_page([row])
+    assert '<b class="tag good">set</b> Cloud credentials</td>' in configs_page([{**row, "key_set": True}])

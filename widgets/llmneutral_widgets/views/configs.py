@@ -39,7 +39,11 @@ def _sdk(row: Mapping[str, Any]) -> Html:
 
 
 def _key(row: Mapping[str, Any]) -> Html:
-    variable = row.get("key_variable")
+    variable, words = row.get("key_variable"), row.get("key_words")
     if not variable:
         return join(["no key needed"])
-    return join([badge("set", "good") if row.get("key_set") else badge("not set", "warn"), f" {variable}"])
+    if row.get("key_set"):
+        return join([badge("set", "good"), f" {words or variable}"])
+    if words:
+        return join([badge("not found", "warn"), f" {words} (or {variable})"])
+    return join([badge("not set", "warn"), f" {variable}"])
