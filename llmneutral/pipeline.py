@@ -12,9 +12,11 @@ from typing import Any, overload
 import msgspec
 
 from llmneutral import structured
+from llmneutral.convert import react
 from llmneutral.convert.job import Job, Messages, Pass, Target
 from llmneutral.convert.look import json_of
 from llmneutral.convert.report import ChangeKind
+from llmneutral.convert.schema_walk import LIMIT
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.surrogates import scrub_value
@@ -219,18 +221,59 @@ def convert_snapshot(
         wanted, more = _format_as_schema(settings, target.facts, offered)
         first = (*first, *more)
     if wanted is None:
-        return transport.convert(given.messages, target, tools=offered, trace=trace, first=first)
+        return _converted(transport, given, target, offered, trace, first)
     if isinstance(wanted, Mapping) and (clean := scrub_value(dict(wanted))) != wanted:
         wanted, first = clean, (*first, _told("coerced", f"the output schema: {SCRUBBED}"))
-    plan = structured.plan(wanted, settings, target.facts, offered)
+    plans = structured.plans(wanted, settings, target.facts, offered, any_root=transport.any_answer_root)
+    for plan in plans[:-1]:
+        try:
+            return _planned(plan, transport, given, target, offered, trace, first)
+        except ConversionError as error:
+            if error.rule != LIMIT:
+                raise
+            first = (*first, _told("coerced", _why_not(plan, error)))
+    return _planned(plans[-1], transport, given, target, offered, trace, first)
+
+
+def _planned(
+    plan: structured.Plan,
+    transport: Transport,
+    given: Snapshot,
+    target: Target,
+    tools: tuple[ToolDefinition, ...],
+    trace: bool,
+    first: tuple[Pass, ...],
+) -> Conversion:
+    """The request that asks for an answer by a plan."""
     changed: JSONObject = {}
     if plan.strategy == "native":
         changed = {"output_schema": plan.schema, "schema_name": plan.name}
-    if plan.tool_choice is not None and "tool_choice" not in settings:
-        changed["settings"] = {**settings, "tool_choice": plan.tool_choice}
+    if plan.tool_choice is not None:
+        changed["settings"] = {**target.settings, "tool_choice": plan.tool_choice}
     target = msgspec.structs.replace(target, **changed)
-    made = transport.convert(given.messages, target, tools=offered, trace=trace, first=(*first, *plan.passes))
-    return msgspec.structs.replace(made, answer=plan)
+    first = (*first, *plan.passes)
+    made = _converted(transport, given, target, tools, trace, first, answer_tool=plan.tool is not None)
+    return msgspec.structs.replace(made, answer=msgspec.structs.replace(plan, renamed=made.names.answer))
+
+
+def _converted(
+    transport: Transport,
+    given: Snapshot,
+    target: Target,
+    tools: tuple[ToolDefinition, ...],
+    trace: bool,
+    first: tuple[Pass, ...],
+    *,
+    answer_tool: bool = False,
+) -> Conversion:
+    """The request, with the tools as the API takes them or as text."""
+    as_text = react.as_text(target.settings, target.facts, tools, given.messages, answer_tool=answer_tool)
+    passes = first if as_text is None else (*first, *as_text.passes)
+    return transport.convert(given.messages, target, tools=tools, trace=trace, first=passes)
+
+
+def _why_not(plan: structured.Plan, error: ConversionError) -> str:
+    return f"output_schema: {plan.strategy} cannot carry it here, so the answer is asked for otherwise: {error.message}"
 
 
 def _settings(given: Snapshot, api: str, params: JSONObject) -> tuple[JSONObject, tuple[Pass, ...]]:
@@ -357,7 +400,11 @@ def aggregate(chunks: Iterable[Any], api: str, *, names: Any = None) -> Normaliz
 
 def with_parsed(response: NormalizedResponse, names: Any) -> NormalizedResponse:
     """Fills `parsed` by a conversion's plan; what is no valid value stays None, with a note."""
-    plan = names.answer if isinstance(names, Conversion) else None
+    return parsed_by(response, names.answer if isinstance(names, Conversion) else None)
+
+
+def parsed_by(response: NormalizedResponse, plan: structured.Plan | None) -> NormalizedResponse:
+    """The same by a plan, or None."""
     if plan is None or not structured.wants_parsing(response, plan):
         return response
     try:
@@ -372,11 +419,12 @@ def names_of(names: Any) -> Any:
 
 
 def asked_of(names: Any) -> JSONObject:
-    """Returns what a conversion says of who answers: host, facts and model."""
+    """Returns what a conversion says of who answers, and of the form of the answer."""
     if not isinstance(names, Conversion):
         return {}
     target = names.target
-    return {"host": target.host, "facts": target.facts, "model": target.model}
+    asked: JSONObject = {"host": target.host, "facts": target.facts, "model": target.model}
+    return asked if names.react is None else {**asked, "react": names.react}
 
 
 def plain(value: Any) -> Any:

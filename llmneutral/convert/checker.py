@@ -22,7 +22,7 @@ import msgspec
 
 from llmneutral.convert.schema_walk import resolve
 
-__all__ = ["Problem", "check"]
+__all__ = ["Problem", "check", "place_text"]
 
 MAX_PROBLEMS = 100
 MAX_LISTED = 10
@@ -71,7 +71,7 @@ class _Check:
     def node(self, value: Any, schema: Any, path: Path) -> Problems:
         """Everything a schema says of a value."""
         if schema is False:
-            yield Problem(_text(path), "not allowed here")
+            yield Problem(place_text(path), "not allowed here")
         if not isinstance(schema, dict) or (value is None and schema.get("nullable") is True):
             return
         for keyword, rule in schema.items():
@@ -108,7 +108,7 @@ class _Check:
 def _type(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     kinds = rule if isinstance(rule, list) else [rule]
     if not any(_is_of(value, kind) for kind in kinds):
-        yield Problem(_text(path), f"expected {' or '.join(map(str, kinds))}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected {' or '.join(map(str, kinds))}, got {_shown(value)}")
 
 
 def _is_of(value: Any, kind: Any) -> bool:
@@ -123,12 +123,12 @@ def _is_of(value: Any, kind: Any) -> bool:
 def _enum(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if _plain(value) not in [_plain(entry) for entry in rule]:
         listed = ", ".join(map(_shown, rule[:MAX_LISTED])) + (", …" if len(rule) > MAX_LISTED else "")
-        yield Problem(_text(path), f"expected one of {listed}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected one of {listed}, got {_shown(value)}")
 
 
 def _const(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if _plain(value) != _plain(rule):
-        yield Problem(_text(path), f"expected {_shown(rule)}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected {_shown(rule)}, got {_shown(value)}")
 
 
 def _all_of(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
@@ -153,12 +153,12 @@ def _one_of(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Pr
     if not fitting:
         yield from _nearest(failed, value, path)
     elif fitting > 1:
-        yield Problem(_text(path), f"fits {fitting} of the allowed forms, expected exactly one")
+        yield Problem(place_text(path), f"fits {fitting} of the allowed forms, expected exactly one")
 
 
 def _nearest(failed: list[list[Problem]], value: Any, path: Path) -> Problems:
     """What is wrong by the branch that was meant, where that can be told: it fits on the surface, and is nearest."""
-    here = _text(path)
+    here = place_text(path)
     inside = [problems for problems in failed if not any(problem.path == here for problem in problems)]
     if inside or len(failed) == 1:
         yield from min(inside or failed, key=_distance)
@@ -176,7 +176,7 @@ def _distance(problems: list[Problem]) -> tuple[int, int]:
 
 def _not(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if check.valid(value, rule):
-        yield Problem(_text(path), f"{_shown(value)} is what is not allowed here")
+        yield Problem(place_text(path), f"{_shown(value)} is what is not allowed here")
 
 
 def _if(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
@@ -189,27 +189,27 @@ def _if(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Proble
 
 def _minimum(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if value < rule or (value == rule and schema.get("exclusiveMinimum") is True):
-        yield Problem(_text(path), f"expected at least {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected at least {rule}, got {_shown(value)}")
 
 
 def _maximum(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if value > rule or (value == rule and schema.get("exclusiveMaximum") is True):
-        yield Problem(_text(path), f"expected at most {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected at most {rule}, got {_shown(value)}")
 
 
 def _exclusive_minimum(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if not isinstance(rule, bool) and value <= rule:
-        yield Problem(_text(path), f"expected more than {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected more than {rule}, got {_shown(value)}")
 
 
 def _exclusive_maximum(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if not isinstance(rule, bool) and value >= rule:
-        yield Problem(_text(path), f"expected less than {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected less than {rule}, got {_shown(value)}")
 
 
 def _multiple_of(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if rule > 0 and not _is_multiple(value, rule):
-        yield Problem(_text(path), f"expected a multiple of {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected a multiple of {rule}, got {_shown(value)}")
 
 
 def _is_multiple(value: int | float, of: int | float) -> bool:
@@ -226,17 +226,17 @@ def _is_multiple(value: int | float, of: int | float) -> bool:
 
 def _min_length(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) < rule:
-        yield Problem(_text(path), f"expected at least {rule} characters, got {len(value)}")
+        yield Problem(place_text(path), f"expected at least {rule} characters, got {len(value)}")
 
 
 def _max_length(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) > rule:
-        yield Problem(_text(path), f"expected at most {rule} characters, got {len(value)}")
+        yield Problem(place_text(path), f"expected at most {rule} characters, got {len(value)}")
 
 
 def _pattern(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if not _matches(rule, value):
-        yield Problem(_text(path), f"expected to match the pattern {rule}, got {_shown(value)}")
+        yield Problem(place_text(path), f"expected to match the pattern {rule}, got {_shown(value)}")
 
 
 def _matches(pattern: str, text: str) -> bool:
@@ -274,12 +274,12 @@ def _items(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Pro
 
 def _min_items(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) < rule:
-        yield Problem(_text(path), f"expected at least {rule} items, got {len(value)}")
+        yield Problem(place_text(path), f"expected at least {rule} items, got {len(value)}")
 
 
 def _max_items(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) > rule:
-        yield Problem(_text(path), f"expected at most {rule} items, got {len(value)}")
+        yield Problem(place_text(path), f"expected at most {rule} items, got {len(value)}")
 
 
 def _unique_items(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
@@ -287,16 +287,16 @@ def _unique_items(check: _Check, value: Any, rule: Any, schema: Any, path: Path)
     for place, entry in enumerate(value if rule else ()):
         first = seen.setdefault(_plain(entry), place)
         if first != place:
-            yield Problem(_text((*path, place)), f"the same as item {first}; items must differ")
+            yield Problem(place_text((*path, place)), f"the same as item {first}; items must differ")
 
 
 def _contains(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     found = sum(check.valid(entry, rule) for entry in value)
     least, most = schema.get("minContains", 1), schema.get("maxContains", len(value))
     if found < least:
-        yield Problem(_text(path), f"expected at least {least} items of a certain form, got {found}")
+        yield Problem(place_text(path), f"expected at least {least} items of a certain form, got {found}")
     if found > most:
-        yield Problem(_text(path), f"expected at most {most} items of a certain form, got {found}")
+        yield Problem(place_text(path), f"expected at most {most} items of a certain form, got {found}")
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -311,7 +311,11 @@ def _properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -
 def _required(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     for name in rule:
         if name not in value:
-            yield Problem(_text((*path, name)), "required, but missing")
+            branch = schema.get("properties", {}).get(name)
+            kinds = branch.get("type") if isinstance(branch, dict) else None
+            kinds = kinds if isinstance(kinds, list) else [kinds] if isinstance(kinds, str) else []
+            expected = f"; expected {' or '.join(map(str, kinds))}" if kinds else ""
+            yield Problem(place_text((*path, name)), f"required, but missing{expected}")
 
 
 def _pattern_properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
@@ -328,7 +332,7 @@ def _additional_properties(check: _Check, value: Any, rule: Any, schema: Any, pa
             continue
         if rule is False:
             allowed = f"; there are {', '.join(list(known)[:MAX_LISTED])}" if known else ""
-            yield Problem(_text((*path, name)), f"no such property is allowed{allowed}")
+            yield Problem(place_text((*path, name)), f"no such property is allowed{allowed}")
         else:
             yield from check.node(entry, rule, (*path, name))
 
@@ -336,17 +340,17 @@ def _additional_properties(check: _Check, value: Any, rule: Any, schema: Any, pa
 def _property_names(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     for name in value:
         for problem in check.node(name, rule, ()):
-            yield Problem(_text((*path, name)), f"as the name of a property: {problem.message}")
+            yield Problem(place_text((*path, name)), f"as the name of a property: {problem.message}")
 
 
 def _min_properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) < rule:
-        yield Problem(_text(path), f"expected at least {rule} properties, got {len(value)}")
+        yield Problem(place_text(path), f"expected at least {rule} properties, got {len(value)}")
 
 
 def _max_properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     if len(value) > rule:
-        yield Problem(_text(path), f"expected at most {rule} properties, got {len(value)}")
+        yield Problem(place_text(path), f"expected at most {rule} properties, got {len(value)}")
 
 
 def _dependent(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
@@ -357,7 +361,7 @@ def _dependent(check: _Check, value: Any, rule: Any, schema: Any, path: Path) ->
         if isinstance(needed, list):
             for other in needed:
                 if other not in value:
-                    yield Problem(_text((*path, other)), f"required beside {name}, but missing")
+                    yield Problem(place_text((*path, other)), f"required beside {name}, but missing")
         else:
             yield from check.node(value, needed, path)
 
@@ -385,7 +389,7 @@ def _shown(value: Any) -> str:
     return text
 
 
-def _text(path: Path) -> str:
+def place_text(path: Path) -> str:
     """A place in a value, written as in code."""
     parts = []
     for step in path:

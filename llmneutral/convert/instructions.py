@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from llmneutral.convert.job import Job, Messages
-from llmneutral.convert.passes import filler, leading_system, with_content
+from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.messages import Message
 
@@ -15,14 +15,22 @@ RULE = "Answer with JSON only, without any other text, that is valid against thi
 
 def instructed(messages: Messages, line: str, why: str, job: Job) -> Messages:
     """Adds a line to the end of the leading instructions, or makes it the instruction."""
+    made, old, new = with_line(messages, line)
+    job.note("added", why, *([] if old is None else [old]), new=new)
+    return made
+
+
+def with_line(messages: Messages, line: str) -> tuple[Messages, TextMessageContent | None, TextMessageContent]:
+    """Returns messages with a line at the end of their instructions, the block that it replaced, and the new one."""
     start = leading_system(messages)
     last = messages[start - 1] if start else None
     block = last.content[-1] if last is not None and last.content else None
     if last is not None and type(block) is TextMessageContent and block.text.strip():
         new = msgspec.structs.replace(block, text=f"{block.text}\n\n{line}")
-        job.note("added", why, block, new=new)
-        return [*messages[: start - 1], with_content(last, (*last.content[:-1], new)), *messages[start:]]
-    return [*messages[:start], Message("system", (filler(line, why, job),)), *messages[start:]]
+        message = with_content(last, (*last.content[:-1], new))
+        return [*messages[: start - 1], message, *messages[start:]], block, new
+    new = TextMessageContent(line)
+    return [*messages[:start], Message("system", (new,)), *messages[start:]], None, new
 
 
 def says_json(messages: Messages) -> bool:

@@ -34,13 +34,15 @@ def digest(text: str, length: int) -> str:
 class ToolNames(Mapping[str, Key]):
     """Native name → (tool, activity) of one request, and the way back."""
 
-    __slots__ = ("_keys", "_native", "renamed", "strict")
+    __slots__ = ("_keys", "_native", "answer", "renamed", "strict")
 
     def __init__(self) -> None:
         self._native: dict[Key, str] = {}
         self._keys: dict[str, Key] = {}
         self.renamed: dict[str, dict[str, str]] = {}
         """Property names a schema had to change, by native tool name: sent → original."""
+        self.answer: dict[str, str] = {}
+        """The same of the schema the answer is held to by the API's own field."""
         self.strict: dict[str, JSONObject] = {}
         """The schemas that strict mode compiled, by native tool name, as they were: there optional means optional."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +12,7 @@ from llmneutral.ir.jsontext import JSONObject
 
 if TYPE_CHECKING:
     from llmneutral.convert.job import Job
+    from llmneutral.profiles import Profile
 
 Writer = Callable[[Any, "Job", JSONObject], None]
 FORCING = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use"
@@ -73,6 +74,11 @@ def put(payload: JSONObject, key: str, value: Any) -> None:
     payload[last] = value
 
 
+def is_sent(name: str, job: Job) -> bool:
+    """Whether a setting goes out to this target, if it is set."""
+    return _unwanted(name, job.transport.params, job) is None
+
+
 def _unwanted(name: str, rows: Any, job: Job) -> str | None:
     """Says why a setting is not sent, or None."""
     if name not in rows:
@@ -89,11 +95,16 @@ def _unwanted(name: str, rows: Any, job: Job) -> str | None:
 
 def reasons(job: Job) -> bool:
     """Whether the model reasons in this request: as asked, or where nothing is asked, by its default."""
-    effort = job.settings.get("reasoning_effort")
-    if effort is None and (budget := job.settings.get("thinking_budget")) is not None:
+    return thinks(job.settings, job.facts)
+
+
+def thinks(settings: Mapping[str, Any], facts: Profile) -> bool:
+    """The same of canonical settings, before there is a conversion."""
+    effort = settings.get("reasoning_effort")
+    if effort is None and (budget := settings.get("thinking_budget")) is not None:
         return bool(budget)
     if effort is None:
-        effort = job.facts.effort_default or ("default" if job.facts.thinks_by_default else "none")
+        effort = facts.effort_default or ("default" if facts.thinks_by_default else "none")
     return bool(effort != "none")
 
 

@@ -18,6 +18,7 @@ from llmneutral.convert.schema_walk import (
     BY_NAME,
     IN_LIST,
     IN_PLACE,
+    LIMIT,
     Reduction,
     Rule,
     Schema,
@@ -185,6 +186,7 @@ def _without_open_maps(true_is_open: bool) -> Step:
                 refuse(
                     f"the schema has an object of any keys at {_place(path)}, which cannot be enforced",
                     hint="Name its properties, or do not ask for strict or native output.",
+                    rule=LIMIT,
                 )
             if _is_object(node) and more in (True, {}):
                 reduction.lose("additionalProperties")
@@ -199,6 +201,7 @@ def _without_untyped(schema: Schema, reduction: Reduction) -> Schema:
             refuse(
                 f"the schema says no type at {_place(path)}, which cannot be enforced",
                 hint="Give it a type, or do not ask for strict or native output.",
+                rule=LIMIT,
             )
     return schema
 
@@ -210,6 +213,7 @@ def _without_recursion(schema: Schema, reduction: Reduction) -> Schema:
             f"the schema is recursive: the definition {definition_name(ref)!r} refers to itself, and this API enforces "
             "no such schema",
             hint="Ask for the answer by a tool: structured_output_strategy='tool'.",
+            rule=LIMIT,
         )
     return schema
 

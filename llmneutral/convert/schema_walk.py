@@ -106,9 +106,13 @@ Step = Callable[[Schema, Reduction], Schema]
 """What becomes of a whole schema."""
 
 
-def refuse(message: str, hint: str | None = None) -> NoReturn:
+LIMIT = "schema_limit"
+"""The rule of the error for a sound schema that is more than a target can be told."""
+
+
+def refuse(message: str, hint: str | None = None, *, rule: str = "schema") -> NoReturn:
     """Raise the error of a schema that cannot be sent; the caller adds the tool and the API."""
-    raise ConversionError(message, rule="schema", hint=hint)
+    raise ConversionError(message, rule=rule, hint=hint)
 
 
 # --- positions --------------------------------------------------------------------------------------------------------
@@ -263,6 +267,7 @@ def inline_refs(schema: Schema, reduction: Reduction, merge: Callable[[Schema, S
             refuse(
                 f"the schema is too large without references (more than {MAX_NODES} nodes or {MAX_BYTES // 1024} KiB)",
                 hint="This target takes no $ref; share fewer definitions, or nest them less.",
+                rule=LIMIT,
             )
 
     def visit(node: Schema, trail: tuple[str, ...]) -> Any:
@@ -278,9 +283,10 @@ def inline_refs(schema: Schema, reduction: Reduction, merge: Callable[[Schema, S
                 f"the schema is recursive: the definition {definition_name(ref)!r} refers to itself, and this target "
                 "takes no references",
                 hint="Limit the depth, or take a model that reads JSON Schema.",
+                rule=LIMIT,
             )
         if len(trail) >= MAX_DEPTH:
-            refuse(f"the schema nests more than {MAX_DEPTH} references")
+            refuse(f"the schema nests more than {MAX_DEPTH} references", rule=LIMIT)
         target = resolve(schema, ref)
         found = visit(target, (*trail, ref)) if isinstance(target, dict) else target
         if not isinstance(found, dict):

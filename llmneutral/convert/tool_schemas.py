@@ -10,9 +10,13 @@ import msgspec
 
 from llmneutral.convert.job import Job
 from llmneutral.convert.schema import Reduced, reduce_schema, strict_compile
+from llmneutral.convert.schema_walk import LIMIT
 from llmneutral.errors import ConversionError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.tools import ToolDefinition
+
+ANSWER = "the output schema"
+REMEDY = "structured_output_strategy='tool'"
 
 
 class ToolSchema(NamedTuple):
@@ -80,21 +84,40 @@ def answer_schema(schema: Mapping[str, Any], dialect: str, job: Job) -> JSONObje
     """Writes the schema of an answer in a dialect; what cannot be enforced is checked after parsing.
 
     Raises:
-        ConversionError: If the schema cannot be sent.
+        ConversionError: If the schema cannot be sent, naming what to do.
     """
-    return _reduced(schema, dialect, "the output schema", job, strict=False).schema
+    reduced = _reduced(schema, dialect, ANSWER, job, strict=False)
+    job.names.answer = reduced.renamed
+    return reduced.schema
 
 
-def _reduced(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job, *, strict: bool) -> Reduced:
+def enforced_schema(schema: Mapping[str, Any], dialect: str, job: Job) -> Reduced:
+    """Writes the schema of an answer in a dialect, strictly where it can be; what is lost is for the caller to tell.
+
+    Raises:
+        ConversionError: If the schema cannot be sent, naming what to do.
+    """
+    reduced = _compiled(schema, dialect, ANSWER, job, strict=True)
+    job.names.answer = reduced.renamed
+    return reduced
+
+
+def _compiled(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job, *, strict: bool) -> Reduced:
     facts = job.facts
     compile_ = strict_compile if strict else reduce_schema
     try:
-        reduced = compile_(
+        return compile_(
             schema, dialect, drops=facts.schema_drops, numeric_enum=facts.numeric_enum, enum_slash=facts.enum_slash
         )
     except ConversionError as error:
-        hint = f". {error.hint}" if error.hint else ""
-        job.refuse(f"{what}: {error.message.removesuffix('.')}{hint}", rule="schema")
+        hint = f" {error.hint}" if error.hint else ""
+        if what == ANSWER and error.rule == LIMIT and REMEDY not in hint:
+            hint += f" Or ask for the answer in another way: {REMEDY}."
+        job.refuse(f"{what}: {error.message.removesuffix('.')}{'.' if hint else ''}{hint}", rule=error.rule)
+
+
+def _reduced(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job, *, strict: bool) -> Reduced:
+    reduced = _compiled(schema, dialect, what, job, strict=strict)
     if reduced.lost:
         job.note("coerced", f"{what}: its schema loses what this API does not take: {', '.join(reduced.lost)}")
     for note in reduced.notes:

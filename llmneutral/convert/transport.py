@@ -15,6 +15,7 @@ import msgspec
 from llmneutral.convert.job import BlockWriter, Job, Messages, Pass, Target
 from llmneutral.convert.names import IdRule, NameRule, ToolNames
 from llmneutral.convert.params import Param
+from llmneutral.convert.react.reading import Form
 from llmneutral.convert.report import Change, Ref
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import Reader, StreamNormalizer
@@ -45,6 +46,7 @@ class Conversion(msgspec.Struct, frozen=True):
         trace: JSON pointer into `to_json()` → addresses of blocks; None unless asked for.
         target: Where it goes.
         answer: How the answer to an output schema is read (see `llmneutral.structured`), or None.
+        react: How an answer is read whose calls are text (see `llmneutral.convert.react`), or None.
     """
 
     api: str
@@ -58,6 +60,7 @@ class Conversion(msgspec.Struct, frozen=True):
     target: Target
     wire: Wire
     answer: Any = None
+    react: Form | None = None
 
     def to_json(self) -> JSONObject:
         """Returns the payload as plain JSON data: bytes as base64, the REST spelling, `extra_body` merged in."""
@@ -108,6 +111,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         wire: Payload → plain JSON in the REST spelling.
         extra: Puts the setting `extra_body` into a payload, where the SDK takes it: `(payload, extra)`.
         settle: The finish reason in the end, where the table is not enough.
+        any_answer_root: Whether the API's own field takes the schema of an answer that is no object as it is.
     """
 
     api_mode: str
@@ -128,6 +132,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
     wire: Wire = plain_wire
     extra: Callable[[JSONObject, JSONObject], None] = into_extra_body
     settle: Callable[[Reader, FinishReason | None], FinishReason | None] | None = None
+    any_answer_root: bool = False
 
     def convert(
         self,
@@ -170,6 +175,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             pointers,
             target,
             self.wire,
+            react=job.react,
         )
 
     def _run(
@@ -189,7 +195,8 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             job.note.step = step.name
             job.messages = step.run(job.messages, job)
         job.note.step = "tool_names"
-        job.tools, job.names = self.names.table(job)
+        job.tools, names = self.names.table(job)
+        job.names = names if job.react is None else job.react.names
         for step in self.passes:
             if step.when is None or not step.when.isdisjoint(job.look(job.messages).kinds):
                 job.note.step = step.name
@@ -226,9 +233,10 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         host: str | None = None,
         facts: Profile | None = None,
         model: str | None = None,
+        react: Form | None = None,
     ) -> NormalizedResponse:
         """Reads a whole answer (the body as a dict)."""
-        normalizer = self.stream(names=names, host=host, facts=facts, model=model)
+        normalizer = self.stream(names=names, host=host, facts=facts, model=model, react=react)
         normalizer.whole(response)
         normalizer.close()
         return normalizer.response
@@ -240,6 +248,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
         host: str | None = None,
         facts: Profile | None = None,
         model: str | None = None,
+        react: Form | None = None,
     ) -> StreamNormalizer:
         """Returns a normaliser for one stream: feed it chunks, close it, take its response.
 
@@ -248,6 +257,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             host: Host that answers.
             facts: The profile of the model that answers.
             model: The model that was asked, for APIs whose answers do not name theirs (Bedrock).
+            react: How an answer is read whose calls are text (`Conversion.react`).
         """
         return StreamNormalizer(
             self.api_mode,
@@ -260,6 +270,7 @@ class Transport(msgspec.Struct, frozen=True, kw_only=True):
             host=host,
             facts=facts,
             model=model,
+            react=react,
         )
 
 

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import tenacity
 
@@ -21,7 +21,6 @@ from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers import prepare, retry, runners
 from llmneutral.drivers.counting import TokenCount
-from llmneutral.drivers.flow import exchange
 from llmneutral.drivers.hints import hint_for
 from llmneutral.drivers.keys import ApiKey, is_local, key_variables_of
 from llmneutral.drivers.options import CallOptions
@@ -38,7 +37,30 @@ from llmneutral.resolve import canonical_api_mode, resolve_api_mode
 from llmneutral.transports import get_transport
 
 
-class BasePromptDriver:
+class _Managed:
+    """What can be closed, and is at the end of a `with` block."""
+
+    def close(self) -> None:
+        """Closes what this driver opened for sync calls; the caller's clients stay open."""
+
+    async def aclose(self) -> None:
+        """Closes what this driver opened, in the running event loop too."""
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class BasePromptDriver(_Managed):
     """Talks to one endpoint. Stateless between calls, and safe to share between threads; a context manager.
 
     Args:
@@ -61,6 +83,8 @@ class BasePromptDriver:
     key_variable: str | None = None
     needs_key: bool = True
     needs_model: bool = False
+    form_by_default: Literal["native", "tool", "rule"] | None = None
+    """How a driver that makes its own requests is asked for an answer in a form, where nobody says; None: by facts."""
 
     def __init__(
         self,
@@ -111,33 +135,35 @@ class BasePromptDriver:
             ConfigurationError: If a setting is unknown or the key is missing.
             ConversionError: If the source cannot be sent.
             ProviderError: If the provider failed, after all retries.
-            StructuredOutputError: If an output schema was asked for and the answer does not fit it.
+            StructuredOutputError: If an output schema was asked for and the answer does not fit it, after all repairs
+                (`max_repairs`, 1 unless said otherwise; each is a call that is billed).
         """
-        call = prepare.prompt_call(self, BasePromptDriver, source, overrides)
-        for _ in runners.run(exchange(call), call.io, self.sleep):
+        asked = prepare.prompt(self, BasePromptDriver, source, overrides)
+        for _ in runners.run(asked.flow(), asked, self.sleep):
             pass
-        return prepare.parsed(call)
+        return asked.response
 
     def stream(self, source: Any, **overrides: Any) -> PromptStream:
         """Asks, and gives the answer piece by piece; arguments and errors as for `run`.
 
-        The request is sent with the first `next`.
+        The request is sent with the first `next`. An answer that does not fit its output schema is followed by a delta
+        `repair` and by the next answer; where the last one does not fit, that is raised after the `end`.
         """
-        call = prepare.prompt_call(self, BasePromptDriver, source, {**overrides, "stream": True})
-        return PromptStream(call, runners.run(exchange(call), call.io, self.sleep), prepare.settled)
+        asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
+        return PromptStream(asked, runners.run(asked.flow(), asked, self.sleep))
 
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
-        call = prepare.prompt_call(self, BasePromptDriver, source, overrides)
-        async with contextlib.aclosing(runners.arun(exchange(call), call.io, self.asleep)) as deltas:
+        asked = prepare.prompt(self, BasePromptDriver, source, overrides)
+        async with contextlib.aclosing(runners.arun(asked.flow(), asked, self.asleep)) as deltas:
             async for _ in deltas:
                 pass
-        return prepare.parsed(call)
+        return asked.response
 
     def astream(self, source: Any, **overrides: Any) -> AsyncPromptStream:
         """The async twin of `stream`; the request is sent with the first `anext`."""
-        call = prepare.prompt_call(self, BasePromptDriver, source, {**overrides, "stream": True})
-        return AsyncPromptStream(call, runners.arun(exchange(call), call.io, self.asleep), prepare.settled)
+        asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
+        return AsyncPromptStream(asked, runners.arun(asked.flow(), asked, self.asleep))
 
     def preview(self, source: Any, **overrides: Any) -> Conversion:
         """Returns the request that `run` would send; sends nothing and needs no key."""
@@ -169,25 +195,6 @@ class BasePromptDriver:
     def on(self, event_type: type[BaseEvent], listener: Callable[[Any], object]) -> Handle:
         """Calls a listener with this driver's events of a class."""
         return self.listeners.on(event_type, listener)
-
-    def close(self) -> None:
-        """Closes what this driver opened for sync calls; the caller's clients stay open."""
-
-    async def aclose(self) -> None:
-        """Closes what this driver opened, in the running event loop too."""
-        self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     # --- the template (Griptape's names) --------------------------------------------------------
 

@@ -53,6 +53,7 @@ class Call:
         recover: Makes the request once more without reasoning, for a provider that refuses the reasoning.
         fetch: Addresses to fetch before the conversion, and the conversion of what was fetched.
         after: Called with the response when the call has ended well.
+        since: When the time began that `timeout` bounds, where that was before the call.
 
     Attributes:
         current: The normaliser of the last attempt.
@@ -61,6 +62,7 @@ class Call:
         held: Deltas of the last attempt that were not given yet.
         over: Whether the call's last event is out.
         answer: The body of a call that is no prompt (counting tokens).
+        fetched: The setting `fetch` with what was fetched for the conversion, if anything was.
         record: Raw chunks with their times and deltas, or None.
     """
 
@@ -81,6 +83,7 @@ class Call:
         recover: Callable[[], Conversion] | None = None,
         fetch: tuple[list[str], Callable[[Any], Conversion]] | None = None,
         after: Callable[[NormalizedResponse], None] | None = None,
+        since: float | None = None,
     ) -> None:
         self.conversion = conversion
         self.io = io
@@ -93,11 +96,13 @@ class Call:
         self.recover = recover
         self.fetch = fetch
         self.after = after
+        self.since = since
         self.attempts = 0
         self.committed = False
         self.over = False
         self.held: list[DeltaMessage] = []
         self.answer: Any = None
+        self.fetched: dict[str, Any] = {}
         self.record: Record | None = [] if self.options.record else None
         self._normalizer = normalizer
         self._secrets = tuple([secret for secret in secrets if secret])
@@ -116,6 +121,7 @@ class Call:
     def begin(self) -> None:
         """The call begins now."""
         self.began = self.clock()
+        self.since = self.began if self.since is None else self.since
 
     def attempt(self, number: int) -> StreamNormalizer:
         """Begins an attempt: nothing of an earlier one is kept but that it failed."""
@@ -155,7 +161,8 @@ class Call:
     def rest(self) -> float:
         """Seconds that are left of the time-out."""
         assert self.options.timeout is not None
-        return self.began + self.options.timeout - self.clock()
+        since = self.began if self.since is None else self.since
+        return since + self.options.timeout - self.clock()
 
     def check_time(self) -> None:
         """Raises where the time-out is over.

@@ -13,11 +13,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from llmneutral import pipeline, structured
 from llmneutral.drivers.base import BasePromptDriver
-from llmneutral.drivers.codex_input import Asked, digest_of, plan_of, read_stack, with_earlier
+from llmneutral.drivers.codex_input import Asked, digest_of, read_stack, with_earlier
 from llmneutral.drivers.codex_process import GONE, CodexProcess, Lines
 from llmneutral.drivers.codex_requests import OnApproval, answer_to
 from llmneutral.drivers.codex_turn import TurnReader, turn_error
@@ -33,7 +30,6 @@ from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
-from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
@@ -91,6 +87,7 @@ class CodexAppServerPromptDriver(BasePromptDriver):
     """
 
     needs_key = False
+    form_by_default = "native"
 
     def __init__(
         self,
@@ -129,21 +126,6 @@ class CodexAppServerPromptDriver(BasePromptDriver):
     def before_run(self, prompt_stack: PromptStack) -> None:
         """Refuses what cannot be told to codex before anything is started."""
         self._read(prompt_stack)
-
-    def run(self, source: Any, **overrides: Any) -> NormalizedResponse:
-        """As every driver's; an answer that was asked for in a form is read."""
-        return self._parsed(super().run(source, **overrides), source, overrides)
-
-    async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
-        """The async twin of `run`."""
-        return self._parsed(await super().arun(source, **overrides), source, overrides)
-
-    def _parsed(self, response: NormalizedResponse, source: Any, overrides: Mapping[str, Any]) -> NormalizedResponse:
-        schema = overrides.get("output_schema")
-        schema = pipeline.snapshot(source).output_schema if schema is None else schema
-        if schema is None or response.error is not None:
-            return response
-        return msgspec.structs.replace(response, parsed=structured.parse(response, plan_of(schema, self.profile({}))))
 
     def try_stream(self, prompt_stack: PromptStack) -> Iterator[DeltaMessage]:
         """Has codex take one turn, and yields its deltas.

@@ -15,9 +15,8 @@ from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import info_of
 from llmneutral.drivers.counting import TokenCount
-from llmneutral.drivers.prepare import settled
 from llmneutral.drivers.streams import AsyncPromptStream, PromptStream
-from llmneutral.errors import TYPES, ConfigurationError, ProviderError
+from llmneutral.errors import TYPES, ConfigurationError, LLMNeutralError, ProviderError
 from llmneutral.events import BaseEvent, Handle
 from llmneutral.ir.deltas import CONTENT_KINDS, DeltaMessage
 from llmneutral.ir.messages import Message
@@ -171,7 +170,7 @@ class FallbackStream(PromptStream):
 
     def __init__(self, owner: FallbackDriver, ask: Callable[[BasePromptDriver], Any]) -> None:
         self._asking = _Asking(owner, ask)
-        super().__init__(self._asking.stream._call, self._given(), settled)
+        super().__init__(self._asking.stream._asked, self._given())
 
     @property
     def driver_in_use(self) -> BasePromptDriver:
@@ -185,9 +184,9 @@ class FallbackStream(PromptStream):
             try:
                 for delta in stream:
                     yield from asking.keep(delta)
-            except ProviderError as error:
-                if asking.moved(error):
-                    self._call = asking.stream._call
+            except LLMNeutralError as error:
+                if isinstance(error, ProviderError) and asking.moved(error):
+                    self._asked = asking.stream._asked
                     continue
                 yield from asking.rest()
                 raise
@@ -202,7 +201,7 @@ class AsyncFallbackStream(AsyncPromptStream):
 
     def __init__(self, owner: FallbackDriver, ask: Callable[[BasePromptDriver], Any]) -> None:
         self._asking = _Asking(owner, ask)
-        super().__init__(self._asking.stream._call, self._given(), settled)
+        super().__init__(self._asking.stream._asked, self._given())
 
     @property
     def driver_in_use(self) -> BasePromptDriver:
@@ -217,9 +216,9 @@ class AsyncFallbackStream(AsyncPromptStream):
                 async for delta in stream:
                     for given in asking.keep(delta):
                         yield given
-            except ProviderError as error:
-                if asking.moved(error):
-                    self._call = asking.stream._call
+            except LLMNeutralError as error:
+                if isinstance(error, ProviderError) and asking.moved(error):
+                    self._asked = asking.stream._asked
                     continue
                 for given in asking.rest():
                     yield given

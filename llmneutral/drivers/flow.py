@@ -161,7 +161,7 @@ def _fetched(call: Call) -> Flow:
     answer = yield Fetch(urls)
     if isinstance(answer, Failure):
         raise answer.error
-    call.conversion = convert(answer)
+    call.conversion, call.fetched = convert(answer), {"fetch": answer}
     call.stream = call.stream or call.conversion.target.facts.thinking_requires_stream
 
 

@@ -32,6 +32,10 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
         run_id: The run the call belongs to, for its events.
         record: Whether a stream keeps its raw chunks.
         redact: Applied to a payload before an event shows it.
+        max_repairs: How often an answer that does not fit its output schema is asked for again, each time by a further
+            call, which is billed and has attempts of its own; 0: never.
+        keep_repairs: Whether the rejected answers, and what was said to them, are kept for the conversation: then
+            `response.messages` has them before the last answer.
     """
 
     max_attempts: int = 3
@@ -43,6 +47,8 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     record: bool = False
     redact: Callable[[JSONObject], JSONObject] | None = None
+    max_repairs: int = 1
+    keep_repairs: bool = False
 
     def taken(self, given: Mapping[str, Any]) -> tuple[Self, dict[str, Any]]:
         """Returns these options overridden by what is given, and the rest of what is given.
@@ -66,6 +72,12 @@ def _is_number(value: Any) -> bool:
 def _attempts(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         _refuse(name, value, "a whole number from 1")
+    return value
+
+
+def _repairs(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        _refuse(name, value, "a whole number from 0")
     return value
 
 
@@ -137,4 +149,6 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "run_id": _run_id,
     "record": _flag,
     "redact": _callable,
+    "max_repairs": _repairs,
+    "keep_repairs": _flag,
 }

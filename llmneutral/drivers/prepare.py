@@ -18,21 +18,22 @@ from llmneutral.drivers.counting import as_count, counter_of, estimate, read_cou
 from llmneutral.drivers.fetching import addresses_of
 from llmneutral.drivers.flow import Flow, counted
 from llmneutral.drivers.options import CallOptions
-from llmneutral.drivers.template import stack_of, template_of
+from llmneutral.drivers.repair import Asked
+from llmneutral.drivers.template import TemplateIO, stack_of, template_of
 from llmneutral.errors import ConversionError
 from llmneutral.events import Publisher
-from llmneutral.ir.responses import NormalizedResponse
+from llmneutral.ir.messages import Message
 from llmneutral.profiles.hosts import read_address
 
 if TYPE_CHECKING:
     from llmneutral.drivers.base import BasePromptDriver
 
 
-def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Mapping[str, Any]) -> Call:
-    """Returns the call of a prompt.
+def prompt(driver: BasePromptDriver, base: Any, source: Any, overrides: Mapping[str, Any]) -> Asked:
+    """Returns a prompt on its way.
 
     Args:
-        driver: Who makes it.
+        driver: Who is asked.
         base: The class of all drivers: what a driver overrides of it decides how the call is made.
         source: As for `llmneutral.convert`.
         overrides: Settings and options of the call.
@@ -44,20 +45,51 @@ def prompt_call(driver: BasePromptDriver, base: Any, source: Any, overrides: Map
     options, settings = driver.options.taken(overrides)
     given = pipeline.snapshot(source)
     stream = is_streamed(driver, settings, given.settings)
-    if (own := template_of(driver, base, given, carried(driver, given, settings))) is not None:
+    own = template_of(driver, base, given, carried(driver, given, settings))
+    if own is not None:
         driver.before_run(own.stack)
-        made = call_of(driver, None, options, settings, io=own, stream=stream or not own.has_run)
-    else:
-        driver.require_key()
-        driver.require_model(settings.get("model") or driver.model)
-        made = _wire_call(driver, given, options, settings, stream)
-        driver.before_run(stack_of(given, carried(driver, given, settings)))
-    made.after = lambda response: driver.after_run(pipeline.with_parsed(response, made.conversion))
-    return made
+        return _own_prompt(driver, own, options, settings, stream)
+    driver.require_key()
+    driver.require_model(settings.get("model") or driver.model)
+    made = _wire_call(driver, given, options, settings, stream)
+    driver.before_run(stack_of(given, carried(driver, given, settings)))
+
+    def again(messages: tuple[Message, ...], plan: structured.Plan, before: Call) -> Call:
+        asked = {**settings, "structured_output_strategy": plan.strategy, **before.fetched}
+        longer = msgspec.structs.replace(given, messages=(*given.messages, *messages))
+        return _wire_call(driver, longer, following(options, before), asked, stream, since=before.since)
+
+    has_form = made.fetch is not None or (made.conversion is not None and made.conversion.answer is not None)
+    return Asked(made, again, has_form=has_form, after=driver.after_run)
+
+
+def _own_prompt(
+    driver: BasePromptDriver, own: TemplateIO, options: CallOptions, settings: Mapping[str, Any], stream: bool
+) -> Asked:
+    """A prompt of a driver that makes its own requests."""
+    stream = stream or not own.has_run
+
+    def again(messages: tuple[Message, ...], plan: structured.Plan, before: Call) -> Call:
+        io = own.continued(messages)
+        return call_of(driver, None, following(options, before), settings, io=io, stream=stream, since=before.since)
+
+    made = call_of(driver, None, options, settings, io=own, stream=stream)
+    return Asked(made, again, plan=own.plan, has_form=own.plan is not None, after=driver.after_run)
+
+
+def following(options: CallOptions, before: Call) -> CallOptions:
+    """Returns the options of a call that goes on with another one: its events belong to the same run."""
+    return msgspec.structs.replace(options, run_id=before.publisher.run_id)
 
 
 def _wire_call(
-    driver: BasePromptDriver, given: pipeline.Snapshot, options: CallOptions, settings: dict[str, Any], stream: bool
+    driver: BasePromptDriver,
+    given: pipeline.Snapshot,
+    options: CallOptions,
+    settings: dict[str, Any],
+    stream: bool,
+    *,
+    since: float | None = None,
 ) -> Call:
     """The call of a driver that fills in `send` and `open`."""
     conversion: Conversion | None = None
@@ -68,7 +100,7 @@ def _wire_call(
         if (urls := _to_fetch(driver, given, settings, error)) is None:
             raise
     stream = stream or (conversion is not None and conversion.target.facts.thinking_requires_stream)
-    made = call_of(driver, conversion, options, settings, io=_view(driver, options), stream=stream)
+    made = call_of(driver, conversion, options, settings, io=_view(driver, options), stream=stream, since=since)
     if urls is not None:
         made.fetch = (
             urls,
@@ -106,24 +138,6 @@ def count_call(driver: BasePromptDriver, source: Any, overrides: Mapping[str, An
 def carried(driver: BasePromptDriver, given: pipeline.Snapshot, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings of a call with those of the driver that neither the stack nor the call overrides."""
     return {**{k: v for k, v in driver.settings.items() if k not in given.settings}, **settings}
-
-
-def parsed(call: Call) -> NormalizedResponse:
-    """Returns the response of a call that has ended, with its value where an output schema was asked for.
-
-    Raises:
-        StructuredOutputError: If the answer does not fit the schema.
-    """
-    response = call.response
-    plan = None if call.conversion is None else call.conversion.answer
-    if plan is None or response.error is not None or not structured.wants_parsing(response, plan):
-        return response
-    return msgspec.structs.replace(response, parsed=structured.parse(response, plan))
-
-
-def settled(call: Call) -> NormalizedResponse:
-    """Returns the response of a call as far as it has come; a value that does not fit is left out, with a note."""
-    return pipeline.with_parsed(call.response, call.conversion)
 
 
 def is_streamed(driver: BasePromptDriver, settings: Mapping[str, Any], carried: Mapping[str, Any]) -> bool:
@@ -196,6 +210,7 @@ def call_of(
     *,
     io: Any,
     stream: bool,
+    since: float | None = None,
 ) -> Call:
     """Returns a call of a driver."""
     names = {
@@ -221,6 +236,7 @@ def call_of(
         context={**names, "host": read_address(driver.base_url).host or _host_of(conversion)},
         secrets=driver.secrets(),
         hint=driver.hint,
+        since=since,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from llmneutral.drivers.call import Call, Record
+from llmneutral.drivers.call import Record
+from llmneutral.drivers.repair import Asked
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.responses import NormalizedResponse, ResponseMetadata
 
@@ -17,29 +18,36 @@ AsyncDeltas = AsyncGenerator[DeltaMessage, None]
 class _Answer:
     """What both kinds of stream know."""
 
-    def __init__(self, call: Call, settled: Callable[[Call], NormalizedResponse]) -> None:
-        self._call = call
-        self._settled = settled
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
 
     @property
     def response(self) -> NormalizedResponse:
-        """The answer, finished or as far as it has come."""
-        return self._settled(self._call)
+        """The answer, finished or as far as it has come; after a repair the last one, with the usage of all."""
+        return self._asked.response
+
+    @property
+    def parsed_partial(self) -> Any:
+        """What a structured answer holds so far, as plain data, for display only; None as long as there is nothing."""
+        return self._asked.parsed_partial
 
     @property
     def metadata(self) -> ResponseMetadata:
-        """Attempts, times in seconds and request id, as far as they are known."""
-        return self._call.metadata
+        """Attempts, repairs, times in seconds and request id, as far as they are known."""
+        return self._asked.metadata
 
     @property
     def record(self) -> Record | None:
-        """Raw chunks: seconds since the call began, the provider's chunk, our deltas; None unless asked for."""
-        return self._call.record
+        """Raw chunks: seconds since the call began, the provider's chunk, our deltas; None unless asked for.
+
+        After a repair they are those of the last call.
+        """
+        return self._asked.call.record
 
     @property
     def conversion(self) -> Any:
         """The request; None where the driver makes its own."""
-        return self._call.conversion
+        return self._asked.call.conversion
 
 
 class PromptStream(_Answer):
@@ -49,8 +57,8 @@ class PromptStream(_Answer):
     interrupted while something else still refers to it (a cell of a notebook), read it in a `with` block.
     """
 
-    def __init__(self, call: Call, deltas: Deltas, settled: Callable[[Call], NormalizedResponse]) -> None:
-        super().__init__(call, settled)
+    def __init__(self, asked: Asked, deltas: Deltas) -> None:
+        super().__init__(asked)
         self._deltas = deltas
 
     def __iter__(self) -> Iterator[DeltaMessage]:
@@ -62,7 +70,7 @@ class PromptStream(_Answer):
     def close(self) -> None:
         """Closes the connection; what has come is kept."""
         self._deltas.close()
-        self._call.current.close(interrupted=True)
+        self._asked.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -76,8 +84,8 @@ class PromptStream(_Answer):
 class AsyncPromptStream(_Answer):
     """The async twin of `PromptStream`."""
 
-    def __init__(self, call: Call, deltas: AsyncDeltas, settled: Callable[[Call], NormalizedResponse]) -> None:
-        super().__init__(call, settled)
+    def __init__(self, asked: Asked, deltas: AsyncDeltas) -> None:
+        super().__init__(asked)
         self._deltas = deltas
 
     def __aiter__(self) -> AsyncIterator[DeltaMessage]:
@@ -89,7 +97,7 @@ class AsyncPromptStream(_Answer):
     async def aclose(self) -> None:
         """Closes the connection; what has come is kept."""
         await self._deltas.aclose()
-        self._call.current.close(interrupted=True)
+        self._asked.stop()
 
     async def __aenter__(self) -> Self:
         return self

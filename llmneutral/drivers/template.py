@@ -6,9 +6,10 @@ events and aggregation are the same for every driver.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
+from llmneutral.convert.settings import canonical_settings
 from llmneutral.drivers.runners import close
 from llmneutral.drivers.threads import Pumped, in_thread
 from llmneutral.errors import LLMNeutralError, ProviderError, exception_type, provider_error
@@ -16,8 +17,11 @@ from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.deltas import DeltaMessage, DoneDeltaMessageContent, TextDeltaMessageContent
 from llmneutral.ir.messages import Message
 from llmneutral.ir.stack import PromptStack
+from llmneutral.ir.tools import definitions
 from llmneutral.pipeline import Snapshot
+from llmneutral.structured import Plan, plan
 
+PLANNED = ("structured_output_strategy", "use_native_tools", "tool_choice", "reasoning_effort", "thinking_budget")
 _END = DeltaMessage("end", complete=True)
 
 
@@ -29,14 +33,27 @@ class TemplateIO:
         stack: The stack of the call, with its tools, output schema and settings.
         has_run: Whether `try_run` is the driver's own.
         has_stream: Whether `try_stream` is.
+        plan: How the stack asks for its answer in a form, if it does.
     """
 
-    def __init__(self, driver: Any, stack: PromptStack, *, has_run: bool, has_stream: bool) -> None:
+    def __init__(
+        self, driver: Any, stack: PromptStack, *, has_run: bool, has_stream: bool, plan: Plan | None = None
+    ) -> None:
         self.driver = driver
         self.stack = stack
+        self._asked = tuple(stack.messages)  # whatever the driver does to its stack
         self.has_run = has_run
         self.has_stream = has_stream
+        self.plan = plan
         self.timeout: float | None = None
+
+    def continued(self, messages: Iterable[Message]) -> TemplateIO:
+        """Returns the same for the stack with further messages."""
+        before = self.stack
+        longer = PromptStack(
+            [*self._asked, *messages], tools=before.tools, output_schema=before.output_schema, settings=before.settings
+        )
+        return TemplateIO(self.driver, longer, has_run=self.has_run, has_stream=self.has_stream, plan=self.plan)
 
     def send(self, conversion: Any) -> Any:
         """Returns the message that `try_run` gives."""
@@ -83,7 +100,19 @@ def template_of(driver: Any, base: Any, given: Snapshot, settings: Mapping[str, 
     has_run, has_stream = kind.try_run is not base.try_run, kind.try_stream is not base.try_stream
     if not has_run and not has_stream:
         return None
-    return TemplateIO(driver, stack_of(given, settings), has_run=has_run, has_stream=has_stream)
+    stack = stack_of(given, settings)
+    plan = None if stack.output_schema is None else _plan_of(stack, driver)
+    if plan is not None:
+        stack = plan.applied(stack)
+    return TemplateIO(driver, stack, has_run=has_run, has_stream=has_stream, plan=plan)
+
+
+def _plan_of(stack: PromptStack, driver: Any) -> Plan:
+    """How the answer is asked for; what a driver does by itself (`native`) is its own."""
+    settings = canonical_settings({name: stack.settings.get(name) for name in PLANNED})
+    if settings.get("structured_output_strategy") in (None, "auto") and driver.form_by_default is not None:
+        settings["structured_output_strategy"] = driver.form_by_default
+    return plan(stack.output_schema, settings, driver.profile(stack.settings), definitions(stack.tools))
 
 
 def stack_of(given: Snapshot, settings: Mapping[str, Any]) -> PromptStack:

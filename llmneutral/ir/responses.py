@@ -108,6 +108,24 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     request_id: str | None = None
 
 
+class RejectedAnswer(msgspec.Struct, frozen=True):
+    """An answer that did not fit the output schema and was asked for again: a call of its own, billed as any.
+
+    Attributes:
+        text: What it said; of a call, its arguments as they came.
+        problems: What was wrong with it, `path: problem`.
+        usage: Tokens of this call alone.
+        request_id: What the provider called the request.
+        messages: The model's message and what was said to it; only with `keep_repairs`.
+    """
+
+    text: str
+    problems: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    request_id: str | None = None
+    messages: tuple[Message, ...] = ()
+
+
 class ResponseMetadata(msgspec.Struct, frozen=True):
     """How a call went, as the driver saw it.
 
@@ -118,6 +136,8 @@ class ResponseMetadata(msgspec.Struct, frozen=True):
         request_id: What the provider's support asks for.
         rate_limits: The provider's headers about limits, names in lower case.
         retries: The attempts before the last one.
+        repairs: How often the answer was asked for again because it did not fit its output schema.
+        rejected: The answers before the last one; the response's `usage` is the sum of all.
     """
 
     attempts: int = 0
@@ -126,6 +146,8 @@ class ResponseMetadata(msgspec.Struct, frozen=True):
     request_id: str | None = None
     rate_limits: Mapping[str, str] = msgspec.field(default_factory=dict)
     retries: tuple[FailedAttempt, ...] = ()
+    repairs: int = 0
+    rejected: tuple[RejectedAnswer, ...] = ()
 
 
 class NormalizedResponse(msgspec.Struct, frozen=True):
@@ -160,6 +182,12 @@ class NormalizedResponse(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     details: Any = None
     metadata: ResponseMetadata | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What belongs into the conversation: `message`, and with `keep_repairs` the rejected turns before it."""
+        rejected = () if self.metadata is None else self.metadata.rejected
+        return (*[message for answer in rejected for message in answer.messages], self.message)
 
     @property
     def text(self) -> str:

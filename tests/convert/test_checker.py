@@ -53,7 +53,10 @@ SHAPES = {
         (
             {"properties": {"items": {"items": ITEM}}},
             {"items": [{"price": 1}, {"price": "2"}, {"name": "a"}]},
-            [("items[1].price", 'expected number, got "2"'), ("items[2].price", "required, but missing")],
+            [
+                ("items[1].price", 'expected number, got "2"'),
+                ("items[2].price", "required, but missing; expected number"),
+            ],
         ),
         (
             {"properties": {"a": {}, "b": {}}, "additionalProperties": False},

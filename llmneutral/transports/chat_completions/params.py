@@ -13,7 +13,7 @@ from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.job import Job
 from llmneutral.convert.names import digest
 from llmneutral.convert.params import Param, nearest_effort
-from llmneutral.convert.schema import strict_compile
+from llmneutral.convert.tool_schemas import enforced_schema
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.blocks import endpoint_of, is_official
 from llmneutral.transports.chat_completions.passes import enforces_schemas
@@ -205,7 +205,7 @@ def output_schema(job: Job, payload: JSONObject) -> None:
     if job.facts.json_grammar is not None:
         _grammar(schema, job, payload)
         return
-    found = strict_compile(schema, job.facts.schema, drops=job.facts.schema_drops, enum_slash=job.facts.enum_slash)
+    found = enforced_schema(schema, job.facts.schema, job)
     if found.lost:
         job.note(
             "coerced",

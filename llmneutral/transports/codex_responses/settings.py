@@ -13,9 +13,8 @@ import msgspec
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import digest
 from llmneutral.convert.params import Param, chosen_tool, nearest_effort, put
-from llmneutral.convert.schema import strict_compile
 from llmneutral.convert.settings import ToolChoice
-from llmneutral.convert.tool_schemas import tool_schema
+from llmneutral.convert.tool_schemas import enforced_schema, tool_schema
 from llmneutral.convert.transport import written_tools
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.tools import ToolDefinition
@@ -234,13 +233,7 @@ def output_schema(job: Job, payload: JSONObject) -> None:
         return
     facts = job.facts
     before, job.note.step = job.note.step, "output_schema"
-    reduced = strict_compile(
-        job.target.output_schema,
-        DIALECTS.get(facts.schema, facts.schema),
-        drops=facts.schema_drops,
-        numeric_enum=facts.numeric_enum,
-        enum_slash=facts.enum_slash,
-    )
+    reduced = enforced_schema(job.target.output_schema, DIALECTS.get(facts.schema, facts.schema), job)
     if reduced.lost:
         job.note("coerced", f"the output schema loses what is not enforced here: {', '.join(reduced.lost)}")
     for note in reduced.notes:

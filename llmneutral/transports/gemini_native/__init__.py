@@ -36,6 +36,7 @@ from llmneutral.transports.gemini_native.wire import extra_body, wire
 GEMINI = Transport(
     api_mode=API,
     doc="https://ai.google.dev/api/generate-content",
+    any_answer_root=True,
     passes=(
         scrub_surrogates,
         drop_generic_of_others(API),
