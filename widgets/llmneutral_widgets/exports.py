@@ -17,8 +17,8 @@ import msgspec
 
 import llmneutral
 from llmneutral_widgets import scrub
-from llmneutral_widgets.bundles import exchange_bundle
-from llmneutral_widgets.exchange import SCHEMA, Exchange
+from llmneutral_widgets.bundles import Bundle, exchange_bundle
+from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
 from llmneutral_widgets.notebook_file import MAJOR, MINOR, NotebookError, node_of
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import parse_prompt
@@ -195,8 +195,17 @@ def _prompt_cells(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
         settings, source = prompt_source(exchange, number)
         if settings:
             yield _code(settings)
-        bundle = exchange_bundle(exchange)
+        bundle = _bundle(exchange)
         yield _code(source, {"output_type": "display_data", "data": bundle.data, "metadata": dict(bundle.metadata)})
+
+
+def _bundle(exchange: Exchange) -> Bundle:
+    """What a magic would have left; of an exchange of a stranger's that no view can show, only what is kept."""
+    try:
+        return exchange_bundle(exchange)
+    except (TypeError, ValueError):
+        said = visible(f"exchange {exchange.id}: {exchange.status}; it cannot be shown")
+        return Bundle({"text/plain": said, MIME: exchange.to_json()}, {"llmneutral": {"schema": SCHEMA}})
 
 
 def prompt_source(exchange: Exchange, number: int = 1) -> tuple[str | None, str]:
@@ -306,6 +315,8 @@ def text_of(message: Any) -> str:
 
 
 def _block_text(block: Any) -> str:
+    if isinstance(block, llmneutral.DocumentMessageContent) and block.name:  # the name of a file, not its folder
+        block = msgspec.structs.replace(block, name=re.split(r"[\\/]", block.name)[-1])
     try:
         return str(block.to_text())
     except (TypeError, ValueError):

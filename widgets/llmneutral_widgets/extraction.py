@@ -178,10 +178,10 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Returns an overview: a line for each exchange, and what is missing or could not be read."""
         lines = [f"{self.name}: {count(len(self.found), 'exchange')}" + _of(self.names)]
         for each in self.found:
-            record = each.exchange.to_json()
-            said = summary_line(record, with_text=False).partition("\n")[0]
             aside = ", beside the first" if each.is_aside else ""
-            lines.append(f"  {each.cell.place}  {each.exchange.id}  {record['stack']}{aside}  {said}")
+            lines.append(
+                f"  {each.cell.place}  {each.exchange.id}  {each.exchange.name}{aside}  {_summary(each.exchange)}"
+            )
         if self.missing:
             lines += ["without an answer:", *[f"  {missing}" for missing in self.missing]]
         if self.notes:
@@ -336,6 +336,14 @@ def _circles(parents: Mapping[str, str | None]) -> set[str]:
             circles.update([id for id, place in way.items() if place >= way[at]])
         done.update(way)
     return circles
+
+
+def _summary(exchange: Exchange) -> str:
+    """Who answered, what was sent, what came back, in one line."""
+    try:
+        return summary_line(exchange.to_json(), with_text=False).partition("\n")[0]
+    except (TypeError, ValueError):  # a stranger's numbers may be none
+        return f"{exchange.status}; what else is kept cannot be shown"
 
 
 def _why(cell: Cell) -> str:

@@ -128,7 +128,7 @@ class _Teller:
             for exchange in exchanges:
                 if is_sent(exchange):
                     yield from exchange.turn
-                    self._notes += [f"{cell.place}: {cut['at']} was cut: {cut['was']}" for cut in exchange.cut]
+                    self._notes += [f"{cell.place}: {_cut_words(cut)}" for cut in exchange.cut]
                 else:
                     self._notes.append(f"{cell.place}: its exchange ({exchange.status}) is left out")
             return
@@ -223,6 +223,12 @@ class _Teller:
             self._notes.append(f"{cell.place}: {what} is no picture, though it is called {mime}")
             return []
         return [llmneutral.ImageMessageContent(data=written, media_type=kind)]
+
+
+def _cut_words(cut: Mapping[str, Any]) -> str:
+    """What of an exchange was too big to be kept."""
+    at, was = (line(visible(str(cut.get(key))), 100) for key in ("at", "was"))
+    return f"{at} was cut when it was saved: {was}"
 
 
 def _plain(text: str) -> str:
