@@ -116,6 +116,8 @@ if TYPE_CHECKING:
     from llmneutral.events import FirstDeltaEvent as FirstDeltaEvent
     from llmneutral.events import InterruptedEvent as InterruptedEvent
     from llmneutral.events import ListenerFailedEvent as ListenerFailedEvent
+    from llmneutral.events import ParsedPartialEvent as ParsedPartialEvent
+    from llmneutral.events import RepairTurnEvent as RepairTurnEvent
     from llmneutral.events import RetryScheduledEvent as RetryScheduledEvent
     from llmneutral.events import StartActionEvent as StartActionEvent
     from llmneutral.events import StartPromptEvent as StartPromptEvent
@@ -162,6 +164,7 @@ if TYPE_CHECKING:
     from llmneutral.ir.responses import ErrorInfo as ErrorInfo
     from llmneutral.ir.responses import FailedAttempt as FailedAttempt
     from llmneutral.ir.responses import NormalizedResponse as NormalizedResponse
+    from llmneutral.ir.responses import RejectedAnswer as RejectedAnswer
     from llmneutral.ir.responses import ResponseMetadata as ResponseMetadata
     from llmneutral.ir.responses import Usage as Usage
     from llmneutral.ir.stack import PromptStack as PromptStack
@@ -299,6 +302,7 @@ __all__ = [
     "Origin",
     "OverloadedError",
     "OwnServerPromptDriver",
+    "ParsedPartialEvent",
     "PermissionDeniedError",
     "Problem",
     "Profile",
@@ -312,6 +316,8 @@ __all__ = [
     "Ref",
     "RefusalDeltaMessageContent",
     "RefusalMessageContent",
+    "RejectedAnswer",
+    "RepairTurnEvent",
     "ReplayDriversConfig",
     "ReplayPromptDriver",
     "RequestTooLargeError",
@@ -410,8 +416,8 @@ _PLACES = {
     "llmneutral.events": (
         "ActionChunkEvent ApprovalAnsweredEvent ApprovalRequestedEvent AudioChunkEvent BaseEvent "
         "ConversionChangedEvent ErrorOccurredEvent EventBus FinishActionEvent FinishPromptEvent FinishRunEvent "
-        "FirstDeltaEvent InterruptedEvent ListenerFailedEvent RetryScheduledEvent StartActionEvent "
-        "StartPromptEvent StartRunEvent TextChunkEvent ThinkingChunkEvent"
+        "FirstDeltaEvent InterruptedEvent ListenerFailedEvent ParsedPartialEvent RepairTurnEvent RetryScheduledEvent "
+        "StartActionEvent StartPromptEvent StartRunEvent TextChunkEvent ThinkingChunkEvent"
     ),
     "llmneutral.ir.artifacts": (
         "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "
@@ -429,7 +435,7 @@ _PLACES = {
     ),
     "llmneutral.ir.messages": "Message",
     "llmneutral.ir.reduction": "contents_of",
-    "llmneutral.ir.responses": "ErrorInfo FailedAttempt NormalizedResponse ResponseMetadata Usage",
+    "llmneutral.ir.responses": "ErrorInfo FailedAttempt NormalizedResponse RejectedAnswer ResponseMetadata Usage",
     "llmneutral.ir.stack": "PromptStack",
     "llmneutral.ir.tools": "Tool ToolAction ToolDefinition activity",
     "llmneutral.pipeline": "aggregate convert normalize normalize_stream read_request",
