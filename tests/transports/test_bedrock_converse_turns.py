@@ -298,10 +298,15 @@ def test_tools_that_are_offered_are_not_flattened() -> None:
 
 
 def test_a_model_without_tools_reads_them_as_text() -> None:
-    found = made(*HISTORY, model="us.deepseek.r1-v1:0", tools=TOOLS, tool_choice="required")
+    model = "us.deepseek.r1-v1:0"
+    found = made(*HISTORY, model=model, tools=TOOLS, tool_choice="required", use_native_tools=True)
     assert "toolConfig" not in found.payload
     assert [kind for _, kind in told(found)] == ["dropped", "rewritten", "rewritten", "dropped"]
     assert found.open_calls == ()
+    in_form = made(*HISTORY, model=model, tools=TOOLS)  # unless they are asked for, tools go as text
+    assert "toolConfig" not in in_form.payload
+    assert {step for step, _ in told(in_form)} == {"react"}
+    assert shape(in_form)[-1][1][0].startswith("Observations:")
 
 
 # --- reasoning ------------------------------------------------------------------------------------

@@ -280,8 +280,12 @@ def test_tools_of_others_and_models_without_tools() -> None:
     foreign = made(tools=[TOOL, {"type": "web_search_preview"}])
     assert len(foreign.payload["tools"]) == 1
     assert told(foreign) == [("own_tools", "dropped")]
-    vision = made(tools=[TOOL], tool_choice="required", model="command-a-vision-07-2025")
+    model = "command-a-vision-07-2025"
+    vision = made(tools=[TOOL], tool_choice="required", model=model, use_native_tools=True)
     assert not {"tools", "tool_choice"} & vision.payload.keys()
     assert told(vision) == [("own_tools", "dropped")] * 2
+    in_form = made(tools=[TOOL], tool_choice="required", model=model)  # unless they are asked for, tools go as text
+    assert not {"tools", "tool_choice"} & in_form.payload.keys()
+    assert told(in_form) == [("react", "added")] * 2
     with pytest.raises(ConversionError, match="needs tools"):
         made(tool_choice="required")

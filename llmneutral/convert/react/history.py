@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from llmneutral.convert.calls import arguments_text, written
 from llmneutral.convert.feedback import is_unread
@@ -12,6 +15,7 @@ from llmneutral.convert.names import CALLS, ToolNames
 from llmneutral.convert.pairing import TOOL_BLOCKS, keys, pair_results
 from llmneutral.convert.passes import with_content
 from llmneutral.convert.react.actions import Tags
+from llmneutral.convert.react.parser import HEADING
 from llmneutral.convert.react.reading import THOUGHT
 from llmneutral.ir.contents import (
     ActionResultMessageContent,
@@ -24,6 +28,7 @@ from llmneutral.ir.jsontext import dumps, loads
 from llmneutral.ir.messages import Message
 
 Text, Thinking, Result = TextMessageContent, ThinkingMessageContent, ActionResultMessageContent
+HEADED = re.compile(f"^{HEADING.pattern}", HEADING.flags | re.MULTILINE)
 SAID = "thoughts and calls of the model stand as text: Thought, Actions, Answer"
 
 
@@ -54,7 +59,7 @@ class History:
             if message.role == "assistant":
                 if role != "assistant":
                     self._open = []
-                new = self._turn(message)
+                new = self._turn(message, is_last=message is messages[-1])
             else:
                 new = self._results(message)
             role = message.role
@@ -63,13 +68,12 @@ class History:
 
     # --- the assistant's --------------------------------------------------------------------------
 
-    def _turn(self, message: Message) -> Message:
+    def _turn(self, message: Message, *, is_last: bool) -> Message:
         """A turn of the model: its thoughts, its text, and its calls in one text."""
-        job = self.job
         message = self._without_sealed(message)
         calls = [block for block in message.content if type(block) in CALLS]
         if not calls and not any(map(_is_thought, message.content)):
-            return message
+            return message if is_last else self._answer(message)
         lines: list[str] = []
         taken: list[Any] = []
         rest: list[Any] = []
@@ -82,9 +86,22 @@ class History:
             return message
         lead = "\n" if rest and type(rest[-1]) is Text else ""
         new = Text(lead + "\n".join(lines), cache=mark_of(taken))
-        job.note("rewritten", SAID, *taken, new=new)
+        self.job.note("rewritten", SAID, *taken, new=new)
         self._edited = True
         return with_content(message, (*rest, new))
+
+    def _answer(self, message: Message) -> Message:
+        """An answer with a line in it that would be read as a heading."""
+        first = next((i for i, block in enumerate(message.content) if _is_plain(block) and block.text.strip()), None)
+        if first is None or not any([type(x) is Text and HEADED.search(x.text) for x in message.content]):
+            return message
+        block: Any = message.content[first]
+        new = msgspec.structs.replace(block, text=f"Answer: {block.text}")
+        self.job.note(
+            "rewritten", "a line of the answer reads like a heading, so the answer has one too", block, new=new
+        )
+        self._edited = True
+        return with_content(message, (*message.content[:first], new, *message.content[first + 1 :]))
 
     def _said(self, block: Any, heading: str) -> str | None:
         """A line of a turn that has thoughts or calls; "" if it has none of its own, None if the block stays."""

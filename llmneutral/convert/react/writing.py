@@ -20,6 +20,7 @@ from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.react.history import History, mark_of
 from llmneutral.convert.react.reading import Form
 from llmneutral.convert.settings import ToolChoice
+from llmneutral.ir.jsontext import not_json
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.profiles import Profile
@@ -176,7 +177,8 @@ def _described(tool: ToolDefinition, names: ToolNames, job: Job) -> str:
     try:
         text = json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        job.refuse(f"the tool {tool.native_name!r}: its schema is no JSON: {error}", rule="tools")
+        what, place = not_json(schema) or (f"what is no JSON ({error})", "some place")
+        job.refuse(f"the tool {tool.native_name!r}: the schema holds {what}, at {place}", rule="tools")
     return f"- {names.native(tool.name, tool.path)}{': ' if said else ''}{said}\n  {text}"
 
 
