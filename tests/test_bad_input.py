@@ -6,6 +6,7 @@ is at fault its address.
 
 from __future__ import annotations
 
+import datetime
 import enum
 from collections.abc import Callable
 from typing import Any
@@ -268,6 +269,18 @@ NO_SCHEMA: dict[str, Any] = {
     "a type that is none": {"type": "objekt"},
     "a number that JSON has not": {"properties": {"a": {"default": float("nan")}}},
     "a value that JSON has not": {"properties": {"a": {"default": object()}}},
+    "a set": {"properties": {"a": {"enum": {"x", "y"}}}},
+    "a date": {"properties": {"a": {"default": datetime.date(2026, 1, 1)}}},
+    "a type of Python's": {"properties": {"a": {"type": str}}},
+    "a key that is no text": {"properties": {1: {"type": "string"}}},
+}
+PLACES = {
+    "a number that JSON has not": "the number nan, which JSON has not, at properties.a.default",
+    "a value that JSON has not": "an object, which JSON has not, at properties.a.default",
+    "a set": "a set, which JSON has not, at properties.a.enum",
+    "a date": "a date, which JSON has not, at properties.a.default",
+    "a type of Python's": "a type, which JSON has not, at properties.a.type",
+    "a key that is no text": "the key 1, which is no text, at properties",
 }
 TOOLS: dict[str, tuple[dict[str, Any], type[LLMNeutralError], str, str]] = {
     "no name": ({"tools": [tool(description="x")]}, ConfigurationError, "tools[0]", "'name'"),
@@ -297,6 +310,24 @@ TOOLS: dict[str, tuple[dict[str, Any], type[LLMNeutralError], str, str]] = {
 def test_tools_that_cannot_be_sent(way: Any, given: Any, kind: Any, names: str, remedy: str) -> None:
     for api in APIS:
         refused(lambda api=api: way(api, **given), kind, names, remedy)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("what", PLACES)
+@pytest.mark.parametrize("native", [True, False], ids=["tools", "text"])
+@over_ways
+def test_what_is_no_json_in_a_tool_is_named_with_its_place(way: Any, native: bool, what: str) -> None:
+    given = {"tools": [tool(name="look", parameters=NO_SCHEMA[what])], "use_native_tools": native}
+    for api in APIS:
+        if native or what != "a key that is no text":  # in a text it is one
+            refused(lambda api=api: way(api, **given), ConversionError, "'look'", PLACES[what])  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("what", PLACES)
+@pytest.mark.parametrize("strategy", ["auto", "native", "tool", "rule"])
+@over_apis
+def test_what_is_no_json_in_an_output_schema_is_named_with_its_place(api: str, strategy: str, what: str) -> None:
+    given = {"output_schema": NO_SCHEMA[what], "structured_output_strategy": strategy}
+    refused(lambda: to(api, **given), ConfigurationError, PLACES[what], "give lists")
 
 
 @pytest.mark.parametrize("schema", [5, "City", [{}], b"x", {"type": "objekt"}])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +36,7 @@ from llmneutral.convert.schema_rules import (
 from llmneutral.convert.schema_strict import anthropic_output, openai_strict, without_added_nulls
 from llmneutral.convert.schema_walk import Reduction, Schema, Step, downward, everywhere, join, refuse
 from llmneutral.errors import ConversionError
+from llmneutral.ir.jsontext import not_json
 
 __all__ = [
     "DIALECTS",
@@ -148,37 +148,49 @@ def _content(schema: Mapping[str, Any]) -> bytes:
     if not isinstance(schema, Mapping):
         refuse(f"the schema is a {type(schema).__name__}, not an object", hint="Give a JSON Schema as a dict.")
     try:
+        content = _written(schema)
+        if content not in _SOUND:  # a tool goes along with every request, and is looked at once
+            _refuse_what_is_no_json(schema)
+            _keep(content)
+    except RecursionError:
+        return refuse("the schema is nested too deeply, or holds itself")
+    return content
+
+
+def _written(schema: Mapping[str, Any]) -> bytes:
+    try:
         return msgspec.msgpack.encode(schema)
     except (UnicodeEncodeError, OverflowError):
         # Half a surrogate pair (what becomes of it is decided where texts are scrubbed), or a very large number.
+        _refuse_what_is_no_json(schema)
         return _AS_JSON + json.dumps(schema).encode()
-    except RecursionError:
-        return refuse("the schema is nested too deeply, or holds itself")
     except TypeError as error:
+        _refuse_what_is_no_json(schema)
         return refuse(f"the schema holds what JSON cannot write: {error}")
 
 
+def _keep(content: bytes) -> None:
+    if len(_SOUND) >= KEPT:
+        _SOUND.clear()
+    _SOUND.add(content)
+
+
 def _plain(content: bytes) -> Schema:
-    """The schema again, in new containers; anything but JSON is an error that names its place."""
-    schema = json.loads(content[1:]) if content[:1] == _AS_JSON else msgspec.msgpack.decode(content)
-    _refuse_what_is_no_json(schema, "")
-    plain: Schema = schema
-    return plain
+    """The schema again, in new containers."""
+    schema: Schema = json.loads(content[1:]) if content[:1] == _AS_JSON else msgspec.msgpack.decode(content)
+    return schema
 
 
-def _refuse_what_is_no_json(value: Any, path: str) -> None:
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            if not isinstance(key, str):
-                refuse(f"the schema has the key {key!r} at {path.removeprefix('.') or 'its root'}; keys are texts")
-            _refuse_what_is_no_json(entry, f"{path}.{key}")
-    elif isinstance(value, list):
-        for place, entry in enumerate(value):
-            _refuse_what_is_no_json(entry, f"{path}[{place}]")
-    elif isinstance(value, float) and not math.isfinite(value):
-        refuse(f"the schema holds the number {value} at {path.removeprefix('.')!r}, which JSON has not")
-    elif not isinstance(value, (str, int, float, type(None))):
-        refuse(f"the schema holds a {type(value).__name__} at {path.removeprefix('.')!r}, which JSON has not")
+def _refuse_what_is_no_json(schema: Mapping[str, Any]) -> None:
+    if (found := not_json(schema)) is not None:
+        what, place = found
+        refuse(
+            f"the schema holds {what}, at {place}", hint="A schema is plain JSON data: give lists, texts and numbers."
+        )
+
+
+_SOUND: set[bytes] = set()
+"""Schemas that hold nothing but JSON, by their bytes."""
 
 
 @functools.lru_cache(maxsize=KEPT)

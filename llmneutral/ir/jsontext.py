@@ -56,6 +56,37 @@ def parse_object(text: str) -> JSONObject | None:
     return value if isinstance(value, dict) else None
 
 
+def not_json(value: Any) -> tuple[str, str] | None:
+    """Returns the first thing in a value that JSON cannot write, in words, and its place; None where there is none.
+
+    A tuple is an array; a set has no order and is none.
+    """
+    try:
+        return _not_json(value, "")
+    except RecursionError:
+        return "itself, or too many levels", "its root"
+
+
+def _not_json(value: Any, path: str) -> tuple[str, str] | None:
+    place = path.removeprefix(".") or "its root"
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            if not isinstance(key, str):
+                return f"the key {key!r}, which is no text", place
+            if (found := _not_json(entry, f"{path}.{key}")) is not None:
+                return found
+    elif isinstance(value, list | tuple):
+        for number, entry in enumerate(value):
+            if (found := _not_json(entry, f"{path}[{number}]")) is not None:
+                return found
+    elif isinstance(value, float) and not math.isfinite(value):
+        return f"the number {value}, which JSON has not", place
+    elif not isinstance(value, str | int | float | None):
+        kind = type(value).__name__
+        return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}, which JSON has not", place
+    return None
+
+
 def plain_data(value: Any) -> Any:
     """Returns anything in the form JSON can write.
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmneutral.errors import ConfigurationError
-from llmneutral.ir.jsontext import JSONObject
+from llmneutral.ir.jsontext import JSONObject, not_json
 
 if TYPE_CHECKING:
     import inspect
@@ -116,6 +116,11 @@ def _checked_schema(schema: Mapping[str, Any]) -> JSONObject:
                 f"the schema has the type {kind!r}, which is none of JSON Schema's ({', '.join(_JSON_TYPES)})",
                 hint="Give the JSON Schema itself, without what an API wraps around it.",
             )
+    if (found := not_json(schema)) is not None:
+        what, place = found
+        raise ConfigurationError(
+            f"the schema holds {what}, at {place}", hint="A schema is plain JSON data: give lists, texts and numbers."
+        )
     return copy.deepcopy(dict(schema))
 
 

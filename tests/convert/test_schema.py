@@ -151,7 +151,11 @@ def test_what_is_no_schema() -> None:
     ):
         with pytest.raises(ConversionError, match="schema"):
             reduce_schema(wrong, "anthropic")  # type: ignore[arg-type]
-    for value, says in ((b"x", "bytes"), (object(), "object"), ({1: "a"}, "key 1 at properties.x.const")):
+    for value, says in (
+        (b"x", "bytes"),
+        (object(), "object"),
+        ({1: "a"}, "key 1, which is no text, at properties.x.const"),
+    ):
         with pytest.raises(ConversionError, match=f"schema.*{says}"):
             one({"const": value}, "chat")
     assert one({"const": 2**70, "enum": (1, 2)}, "chat") == {"const": 2**70, "enum": [1, 2]}
