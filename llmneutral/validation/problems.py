@@ -26,18 +26,20 @@ _PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing in a payload that the SDK's own types do not allow.
+    """One thing in a payload that the SDK's own types do not allow, or that the provider refuses all the same.
 
     Attributes:
         path: Where it is: `messages[1].content[0].type`; "" is the whole payload. A missing key is named as if it
             were there.
         message: What is wrong there, in a few words that follow the path: `must be a string, not a list`.
         pointer: The same place as a JSON pointer: `/messages/1/content/0/type`.
+        doc: Where the provider says so; None where the SDK's types do.
     """
 
     path: str
     message: str
     pointer: str = ""
+    doc: str | None = None
 
     def __str__(self) -> str:
         """Says the place and what is wrong."""

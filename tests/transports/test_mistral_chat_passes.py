@@ -72,6 +72,13 @@ def test_the_first_turn_is_the_users() -> None:
     assert found.changes[0].refs == ((1, 0),)
 
 
+def test_instructions_are_not_the_last_message() -> None:
+    found = made(turn("user", "q"), turn("assistant", "a"), turn("system", "s"))
+    assert roles(found) == ["user", "assistant", "system", "user"]
+    assert found.payload["messages"][-1]["content"] == "Continue."
+    assert told(found) == [("last_turn", "added")]
+
+
 def test_developer_is_system_and_later_instructions_stay_unless_one_may_come_first_only() -> None:
     messages = [turn("developer", "d"), turn("user", "q"), turn("system", "s"), turn("user", "r")]
     found = made(*messages)

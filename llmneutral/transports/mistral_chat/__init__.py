@@ -54,6 +54,7 @@ MISTRAL = Transport(
         chat.BRIDGE_AFTER_TOOL,
         passes.CALLS_APART,
         chat.LAST_TURN,
+        passes.SYSTEM_NOT_LAST,
         marks_on_results,
         chat.MARKS,
     ),

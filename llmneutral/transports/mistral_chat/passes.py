@@ -11,7 +11,7 @@ import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import CALLS
-from llmneutral.convert.passes import EMPTY_ANSWER, same_origin, with_content
+from llmneutral.convert.passes import CONTINUE, EMPTY_ANSWER, filler, same_origin, with_content
 from llmneutral.convert.tool_schemas import known_tools
 from llmneutral.ir import contents as c
 from llmneutral.ir.jsontext import JSONObject
@@ -116,7 +116,16 @@ def _calls_apart(messages: Messages, job: Job) -> Messages:
     return out
 
 
+def _system_not_last(messages: Messages, job: Job) -> Messages:
+    """Instructions are not the last message: "Expected last role User or Tool"."""
+    if not messages or messages[-1].role != "system" or job.open_calls:
+        return messages
+    new = filler(CONTINUE, "instructions cannot be the last message here", job)
+    return [*messages, Message("user", (new,))]
+
+
 OWN_TOOLS_ONLY = Pass("own_tools", _own_tools)
 SPOKEN_ANSWERS = Pass("spoken_answers", _spoken_answers, frozenset({c.AudioMessageContent}))
+SYSTEM_NOT_LAST = Pass("last_turn", _system_not_last)
 NO_SILENT_ANSWER = Pass("fill_empty", _no_silent_answer)
 CALLS_APART = Pass("content_with_calls", _calls_apart, frozenset(CALLS))
