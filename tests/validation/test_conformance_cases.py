@@ -1,4 +1,4 @@
-"""Every payload that the conformance cases make is one that the SDK's types allow."""
+"""Every payload that the conformance cases make is one that the SDK's types allow, and that no rule is against."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import llmneutral
-from llmneutral import Conversion, validate
+from llmneutral import Conversion, lint, validate
 from tests.conftest import SHARED
 from tests.house import test_cases as house
 
@@ -45,3 +45,4 @@ def test_payloads_of_a_case(case: Any) -> None:
     house._evaluate().check(case, face)
     for made in face.made:
         assert validate(made) == []
+        assert lint(made) == []
