@@ -7,7 +7,7 @@ fit), answered by the result it has already, or handed back to the caller.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -97,12 +97,24 @@ class Answered:
 
     def result_of(self, call: Any) -> ActionResultMessageContent | None:
         """Returns the result that this very call (id, name and input) has already."""
-        earlier = self._calls.get(call.tag)
-        return self._results.get(call.tag) if earlier is not None and is_same(earlier, call) else None
+        for tag in numbered(call.tag):
+            earlier = self._calls.get(tag)
+            if earlier is None:
+                return None
+            if is_same(earlier, call):
+                return self._results.get(tag)
+        return None
 
     def is_taken(self, tag: str) -> bool:
         """Whether an earlier call has this id."""
         return tag in self._calls
+
+
+def numbered(tag: str) -> Iterator[str]:
+    """The ids that calls of one id are given: itself, then with `_2`, `_3` and so on."""
+    yield tag
+    for number in itertools.count(2):
+        yield f"{tag}_{number}"
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -150,7 +162,7 @@ def with_own_ids(
     content: list[Any] = []
     known: dict[str, ActionResultMessageContent] = {}
     twins: dict[str, str] = {}
-    first: dict[str, Any] = {}  # by the id that came
+    came: dict[str, list[Any]] = {}  # the calls of this turn by the id that came
     used: set[str] = set()
     for place, block in enumerate(response.message.content):
         if not isinstance(block, CALLS):
@@ -159,16 +171,15 @@ def with_own_ids(
         tag = block.tag or f"call_{_digest_of(response, place, block)}"
         own = tag
         if answered.is_taken(tag) or tag in used:
-            numbered = (f"{tag}_{number}" for number in itertools.count(2))
-            own = next(each for each in numbered if not answered.is_taken(each) and each not in used)
+            own = next(each for each in numbered(tag) if not answered.is_taken(each) and each not in used)
             meant = not labels and not _is_made_up(response, place, block)
             if meant and (result := answered.result_of(block)) is not None:
                 known[own] = msgspec.structs.replace(result, tag=own)
-            elif meant and tag in first and is_same(first[tag], block):
-                twins[own] = first[tag].tag
+            elif meant and (twin := next((each for each in came.get(tag, ()) if is_same(each, block)), None)):
+                twins[own] = twin.tag
         used.add(own)
         block = block if own == block.tag else msgspec.structs.replace(block, tag=own)
-        first.setdefault(tag, block)
+        came.setdefault(tag, []).append(block)
         content.append(block)
     same = all([a is b for a, b in zip(content, response.message.content, strict=True)])
     message = response.message if same else msgspec.structs.replace(response.message, content=tuple(content))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -157,7 +158,7 @@ class Run:
         self.history = tuple(history)
         self.answered = Answered(self.history)
         for kind in (ErrorOccurredEvent, InterruptedEvent, FinishPromptEvent):
-            self._handles.append(self.driver.on(kind, self._heard))
+            self._handles.append(self.driver.on(kind, partial(self._heard, kind)))
         if self.publisher.wants(StartRunEvent):
             settings = {name: plain_data(value) for name, value in self.settings.items() if _is_plain(value)}
             self.publisher.publish(StartRunEvent, input=_summary(self.given), settings=settings)
@@ -195,7 +196,8 @@ class Run:
 
     def finish(self) -> None:
         """The run came to its end."""
-        self._done = len(self.messages)
+        if self.response is None or self.response.error is None:
+            self._done = len(self.messages)
         self._keep()
         if self._told in (None, FinishPromptEvent):
             self._over = True
@@ -234,10 +236,10 @@ class Run:
         if self.memory is not None and self._done:
             self.memory.add(self.messages[: self._done], after=self.history)
 
-    def _heard(self, event: Any) -> None:
+    def _heard(self, kind: type, event: Any) -> None:
         """What the driver has told of this run last: the end of a failed call is the end of the run."""
         if event.run_id == self.id and not self._over:
-            self._told = type(event)
+            self._told = kind
 
     def result(self) -> AgentResult:
         """Returns what the run has come to so far."""

@@ -128,7 +128,7 @@ def _is_late(job: _Job, now: float) -> bool:
 
 async def arun_batch(batch: Batch, bounds: Bounds) -> None:
     """The async twin of `run_batch`."""
-    gate = asyncio.Semaphore(bounds.parallel)
+    gate = _Gate(bounds.parallel)
     pending = {asyncio.ensure_future(_arun(batch, place, bounds, gate)) for place in batch.runnable}
     try:
         while pending:
@@ -144,12 +144,20 @@ async def arun_batch(batch: Batch, bounds: Bounds) -> None:
     batch.settle()
 
 
-async def _arun(batch: Batch, place: int, bounds: Bounds, gate: asyncio.Semaphore) -> BaseException | None:
+class _Gate(asyncio.Semaphore):
+    """Lets so many calls run at the same time, and none any more once one of them was interrupted."""
+
+    is_shut = False
+
+
+async def _arun(batch: Batch, place: int, bounds: Bounds, gate: _Gate) -> BaseException | None:
     """Runs one call; returns what passes on: raised inside a task it would end the whole event loop."""
     planned = batch.plan[place]
     came: list[Done] = []  # by the thread of a tool: a cancellation may be quicker than its way back into the loop
     try:
         async with gate:
+            if gate.is_shut:
+                return None
             batch.begin(place)
             try:
                 async with asyncio.timeout(bounds.timeout) as scope:
@@ -165,6 +173,7 @@ async def _arun(batch: Batch, place: int, bounds: Bounds, gate: asyncio.Semaphor
             batch.done(place, done)
         raise
     except BaseException as error:  # noqa: BLE001  # raised by whoever waits
+        gate.is_shut = True
         return error
     return None
 

@@ -95,8 +95,8 @@ class FallbackDriver(BasePromptDriver):
         return await self.drivers[0].acount_tokens(source, **overrides)
 
     def on(self, event_type: type[BaseEvent], listener: Callable[[Any], object]) -> Handle:
-        """Calls a listener with the events of all drivers."""
-        handles = [driver.on(event_type, listener) for driver in self.drivers]
+        """Calls a listener with the events of all drivers, and with those of an agent's run that asks this one."""
+        handles = [super().on(event_type, listener), *[driver.on(event_type, listener) for driver in self.drivers]]
 
         def off() -> None:
             for handle in handles:
