@@ -99,12 +99,12 @@ def lint(payload: Any, api: str | None = None) -> list[Problem]:
         body, more = payload, (None, None, False)
     else:
         return [Problem("", f"must be an object, not {named(payload)}")]
-    request = Request(mode, body, TURNS[mode](body), tools_of(mode, body), *more)
-    return [
-        msgspec.structs.replace(problem, doc=rule.doc)
-        for rule in RULES[mode]
-        for problem in problems(rule.check(request))
-    ]
+    try:
+        request = Request(mode, body, TURNS[mode](body), tools_of(mode, body), *more)
+        found = [(rule.doc, problems(rule.check(request))) for rule in RULES[mode]]
+    except RecursionError:
+        return [Problem("", "is nested too deeply, or holds itself")]
+    return [msgspec.structs.replace(problem, doc=doc) for doc, told in found for problem in told]
 
 
 # --- calls and results --------------------------------------------------------------------------

@@ -99,6 +99,13 @@ def test_what_is_no_body_is_told(wrong: Any) -> None:
     assert "must be an object" in problem.message
 
 
+def test_a_body_that_holds_itself_is_told() -> None:
+    content: list[Any] = []
+    content.append({"type": "tool_result", "tool_use_id": "c1", "content": content})
+    [problem] = lint({"messages": [{"role": "user", "content": content}]}, "anthropic_messages")
+    assert "nested too deeply" in problem.message
+
+
 def test_an_unknown_api_is_named() -> None:
     with pytest.raises(ConfigurationError, match="which API"):
         lint({})
