@@ -6,7 +6,8 @@
     llmneutral.validator("anthropic_messages").judge        # "anthropic 2.14"
 
 The types are read from the SDK that is installed, when they are first needed; nothing of it is imported before,
-and no client is made. What the types cannot say (whether calls have results, what a model refuses) is not checked here: see `lint`.
+and no client is made. What the types cannot say (whether calls have results, what a model refuses) is asked
+of `lint`.
 """
 
 from __future__ import annotations
