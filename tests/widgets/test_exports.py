@@ -8,6 +8,7 @@ import math
 import re
 from typing import Any
 
+import msgspec
 import nbformat
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ import llmneutral
 from llmneutral_widgets.composing import compose
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.exports import (
+    STYLES,
     conversation_to_notebook,
     escaped,
     fence,
@@ -30,9 +32,11 @@ from llmneutral_widgets.notebook_file import NotebookError, notebook_text, open_
 from llmneutral_widgets.options import all_words
 from llmneutral_widgets.prompt_line import parse_prompt
 from llmneutral_widgets.transcribing import stack_from_notebook
+from llmneutral_widgets.views.page import visible
 from tests.laws.stacks import exchanges, stacks
 from tests.widgets.closed_set import HOSTILE, OWN_ATTACKS
 from tests.widgets.samples import RECORD, response, stack
+from tests.widgets.test_notebook_file import said
 
 KEY = "sk-ant-api03-abcdef0123456789abcdef"
 
@@ -44,34 +48,33 @@ def back(notebook: Any) -> list[Any]:
     return [message for exchange in found.conversation() for message in exchange.turn]
 
 
-def has_nan(messages: Any) -> bool:
-    outputs = [getattr(block, "output", None) for message in messages for block in message.content]
-    return any(isinstance(output, float) and math.isnan(output) for output in outputs)
+def without_nan(message: llmneutral.Message) -> llmneutral.Message:
+    """A message in which results that are NaN are null, as in every file."""
+    blocks = [
+        msgspec.structs.replace(block, output=None)
+        if isinstance(block, llmneutral.ActionResultMessageContent) and block.output != block.output
+        else block
+        for block in message.content
+    ]
+    return msgspec.structs.replace(message, content=tuple(blocks))
 
 
 @given(stacks)
 def test_a_conversation_comes_back_the_same(messages: list[llmneutral.Message]) -> None:
     notebook = conversation_to_notebook(llmneutral.PromptStack(messages))
     nbformat.validate(notebook)
-    expected = msgspec_plain(messages) if has_nan(messages) else messages
-    found = back(notebook)
-    assert (msgspec_plain(found) if has_nan(messages) else found) == expected
+    assert back(notebook) == [without_nan(message) for message in messages]
 
 
-def msgspec_plain(messages: Any) -> Any:
-    """Messages as JSON data, in which NaN is null and what is null is absent."""
-    stack = llmneutral.PromptStack(messages)
-    return re.sub(r'"output":null,?|,(?=})', "", stack.to_json())
+STATUSES = ["complete", "refused", "interrupted", "failed", "incomplete"]
 
 
-@given(
-    st.lists(st.sampled_from(["complete", "refused", "interrupted", "failed", "incomplete"]), min_size=1, max_size=6)
-)
+@given(st.lists(st.sampled_from(STATUSES), min_size=1, max_size=6))
 def test_exchanges_come_back_as_they_were(statuses: list[Any]) -> None:
     given: list[Exchange] = []
     for number, status in enumerate(statuses):
         sendable = [each.id for each in given if each.status in ("complete", "refused", "interrupted")]
-        question = llmneutral.Message("user", f"q{number}")
+        question = said("user", f"q{number}")
         parent = sendable[-1] if sendable else None
         answer = response(f"a{number}")
         given.append(Exchange(id=f"x-{number}", status=status, parent=parent, messages=[question], response=answer))
@@ -86,8 +89,10 @@ def test_the_cells() -> None:
     notebook = conversation_to_notebook(stack())
     assert [cell.source for cell in notebook.cells] == [
         "%load_ext llmneutral",
-        '%%prompt -s "You are terse." --set temperature=0.2 --set seed=7\n'
-        "What is this, and the weather in Paris?\n[image/png]\n\nAnswer in **one** line.",
+        (
+            '%%prompt -s "You are terse." --set temperature=0.2 --set seed=7\n'
+            "What is this, and the weather in Paris?\n[image/png]\n\nAnswer in **one** line."
+        ),
         "%%prompt --set temperature=0.2 --set seed=7\nThanks! And tomorrow?",
     ]
     assert notebook.metadata["llmneutral"] == {"schema": 1}
@@ -133,8 +138,8 @@ def test_no_secret_no_path_no_big_media(monkeypatch: pytest.MonkeyPatch) -> None
         ]
     )
     made.add_assistant_message(f"no {KEY}")
-    for style in ("prompt", "markdown"):
-        text = notebook_text(conversation_to_notebook(made, style))  # type: ignore[arg-type]
+    for style in STYLES:
+        text = notebook_text(conversation_to_notebook(made, style))
         assert KEY not in text
         assert "my-very-secret-value" not in text
         assert "/srv" not in text
@@ -155,7 +160,7 @@ def test_numbers_that_json_does_not_have_are_null() -> None:
 
 def test_a_conversation_that_was_loaded_becomes_its_turns() -> None:
     opening = Exchange(id="x-1", status="complete", messages=tuple(stack().messages), name="b")
-    later = Exchange(id="x-2", status="complete", parent="x-1", messages=[llmneutral.Message("user", "q")], name="b")
+    later = Exchange(id="x-2", status="complete", parent="x-1", messages=[said("user", "q")], name="b")
     notebook = conversation_to_notebook([opening, later])
     assert len(notebook.cells) == 4
     assert back(notebook) == [*stack().messages, *later.question]
@@ -163,9 +168,9 @@ def test_a_conversation_that_was_loaded_becomes_its_turns() -> None:
 
 def test_a_chain_whose_beginning_was_asked_again_is_mended() -> None:
     made = [
-        Exchange(id="x-new", status="complete", messages=[llmneutral.Message("user", "q")]),
-        Exchange(id="x-2", status="complete", parent="x-old", messages=[llmneutral.Message("user", "r")]),
-        Exchange(id="x-2", status="complete", parent="x-2", messages=[llmneutral.Message("user", "s")]),
+        Exchange(id="x-new", status="complete", messages=[said("user", "q")]),
+        Exchange(id="x-2", status="complete", parent="x-old", messages=[said("user", "r")]),
+        Exchange(id="x-2", status="complete", parent="x-2", messages=[said("user", "s")]),
     ]
     assert [(each.id, each.parent) for each in linked(made)] == [("x-new", None), ("x-2", "x-new"), ("x-2-2", "x-2")]
     assert [message.to_text() for message in back(conversation_to_notebook(made))] == ["q", "r", "s"]
@@ -194,7 +199,7 @@ def test_an_exchange_makes_a_notebook_of_what_was_sent() -> None:
     assert back(exchange.to_notebook()) == [*earlier, question, response().message]
     alone = Exchange.from_json(exchange.to_json())
     assert back(alone.to_notebook()) == [question, response().message]
-    system = llmneutral.Message("system", "Anew.")
+    system = said("system", "Anew.")
     anew = Exchange(id="x-9", status="complete", messages=[system, question], response=response(), stack=stack())
     assert [message.to_text() for message in back(anew.to_notebook()) if message.is_system()] == ["Anew."]
     assert exchange.to_notebook("markdown").cells[0].cell_type == "markdown"
@@ -204,9 +209,7 @@ def test_an_exchange_makes_a_notebook_of_what_was_sent() -> None:
 # The line of a cell
 
 
-lines = st.text(
-    alphabet=st.sampled_from(["a", " ", '"', "'", "{", "}", "\\", "-", "\n", "é", "\t", "$", "\x85"]), max_size=9
-)
+lines = st.text(alphabet="a \"'{}\\-\né\t$\x85", max_size=9)
 
 
 @given(lines)
@@ -221,7 +224,7 @@ def test_the_question_is_asked_again_as_it_was(system: str, question: str) -> No
     exchange = Exchange(
         id="x-1",
         status="complete",
-        messages=[llmneutral.Message("system", system), llmneutral.Message("user", f"a{question}b")],
+        messages=[said("system", system), said("user", f"a{question}b")],
         settings={"stop": ["a", '"'], "seed": 7, "user": "x y", "tool_choice": "auto", "unheard_of": 3},
     )
     before, source = prompt_source(exchange)
@@ -244,7 +247,7 @@ def test_braces_of_a_question_are_no_variables(text: str) -> None:
 
 
 def test_a_turn_without_a_question_has_a_cell() -> None:
-    made = llmneutral.PromptStack([llmneutral.Message("assistant", "hello")])
+    made = llmneutral.PromptStack([said("assistant", "hello")])
     notebook = conversation_to_notebook(made)
     assert notebook.cells[1].source.startswith("#")
     assert back(notebook) == made.messages
@@ -256,9 +259,7 @@ def test_a_turn_without_a_question_has_a_cell() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.text(max_size=20)), max_size=5))
 def test_texts_to_read_come_back(told: list[tuple[str, str]]) -> None:
-    from llmneutral_widgets.views.page import visible
-
-    made = llmneutral.PromptStack([llmneutral.Message(role, visible(text)) for role, text in told])
+    made = llmneutral.PromptStack([said(role, visible(text)) for role, text in told])
     notebook = conversation_to_notebook(made, "markdown")
     assert [cell.cell_type for cell in notebook.cells] == ["markdown"] * len(told)
     found = stack_from_notebook(parse_notebook(notebook_text(notebook), "x"))
@@ -269,7 +270,7 @@ def test_texts_to_read_come_back(told: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), *OWN_ATTACKS.values()], ids=[*HOSTILE, *OWN_ATTACKS])
 def test_a_hostile_text_stands_in_a_fence(text: str) -> None:
-    made = llmneutral.PromptStack([llmneutral.Message("assistant", text)])
+    made = llmneutral.PromptStack([said("assistant", text)])
     (cell,) = conversation_to_notebook(made, "markdown").cells
     if cell.metadata["llmneutral"]["fenced"]:
         marks = cell.source.split("\n")[2]

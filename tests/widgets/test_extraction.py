@@ -19,7 +19,7 @@ from llmneutral_widgets.runs import diff_runs
 from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.transcribing import stack_from_notebook
 from tests.widgets.samples import RECORD, response
-from tests.widgets.test_notebook_file import code, notebook
+from tests.widgets.test_notebook_file import code, notebook, said
 
 ASK = "%%prompt\nWhat?"
 
@@ -36,7 +36,7 @@ def record(number: int, parent: int | None = None, **fields: Any) -> dict[str, A
         id=f"x-{number}",
         status="complete",
         parent=None if parent is None else f"x-{parent}",
-        messages=[llmneutral.Message("user", f"q{number}")],
+        messages=[said("user", f"q{number}")],
         response=response(f"a{number}"),
         history={"messages": None if parent is None else 2 * number},
     )
@@ -300,7 +300,7 @@ def test_nothing_in_an_exchange_makes_reading_fail(changes: list[dict[str, Any]]
 
 def asked(conversation: Conversation, number: int, status: Any, **given: Any) -> tuple[Exchange, Any]:
     """Plans a question, keeps its exchange, and returns it with what was sent."""
-    question = llmneutral.Message("user", f"q{number}")
+    question = said("user", f"q{number}")
     sent = conversation.plan(question, **{"key": None, "system": None, "last": None, "new": False, **given})
     made = Exchange(
         id=f"x-{number}",

@@ -41,6 +41,11 @@ def notebook(*cells: Any, minor: int = 5, **fields: Any) -> dict[str, Any]:
     return {"nbformat": 4, "nbformat_minor": minor, "metadata": {}, "cells": named, **fields}
 
 
+def said(role: str, text: str) -> llmneutral.Message:
+    """A message of one text."""
+    return llmneutral.Message(role, (llmneutral.TextMessageContent(text),))
+
+
 def test_sources_and_ids(tmp_path: Path) -> None:
     data = notebook(code(["a\n", "b"]), code("c"), {"cell_type": "raw", "metadata": {}, "source": ""})
     path = tmp_path / "some.ipynb"

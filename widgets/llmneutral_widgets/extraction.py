@@ -16,8 +16,7 @@ import msgspec
 import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, SchemaError
-from llmneutral_widgets.notebook_file import Cell, NotebookError, data_of, joined, open_notebook
-from llmneutral_widgets.options import nearest
+from llmneutral_widgets.notebook_file import Cell, NotebookError, data_of, joined, near, open_notebook
 from llmneutral_widgets.session import is_sent
 from llmneutral_widgets.views.answer import summary_line
 from llmneutral_widgets.views.page import count, line, visible
@@ -93,7 +92,7 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """
         found = next((each.exchange for each in self.found if each.exchange.id == id), None)
         if found is None:
-            raise NotebookError(f"{self.name} holds no exchange {id}; {nearest(id, [e.id for e in self.exchanges])}")
+            raise NotebookError(f"{self.name} holds no exchange {id}; {near(id, [e.id for e in self.exchanges])}")
         return found
 
     def chain(self, id: str) -> Exchanges:
@@ -127,7 +126,7 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 return Exchanges()
             name = names[-1]
         elif name not in names:
-            raise NotebookError(f"{self.name} holds no conversation {name}; {nearest(name, names)}")
+            raise NotebookError(f"{self.name} holds no conversation {name}; {near(name, names)}")
         own = [each.exchange for each in self.found if each.exchange.name == name and not each.is_aside]
         last = next((exchange for exchange in reversed(own) if is_sent(exchange)), None)
         return Exchanges() if last is None else self.chain(last.id)

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,10 +21,12 @@ import msgspec
 
 import llmneutral
 from llmneutral_widgets import scrub
+from llmneutral_widgets.options import nearest
 from llmneutral_widgets.views.page import line, visible
 
 MAJOR, MINOR = 4, 5
 """The form that is written, and the newest that is known."""
+_FEW = 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -221,6 +223,12 @@ def data_of(output: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def near(word: str, known: Sequence[str]) -> str:
+    """Returns a hint at what may have been meant, where there may be thousands."""
+    hint = nearest(word, known)
+    return hint if len(known) <= _FEW or hint.startswith("did") else f"there are {len(known):,} others"
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exports import fence
 from llmneutral_widgets.extraction import exchanges_of, request
-from llmneutral_widgets.notebook_file import Cell, Notebook, NotebookError, data_of, joined, open_notebook
-from llmneutral_widgets.options import nearest
+from llmneutral_widgets.notebook_file import Cell, Notebook, NotebookError, data_of, joined, near, open_notebook
 from llmneutral_widgets.session import is_sent
 from llmneutral_widgets.views.page import count, line, size, visible
 from llmneutral_widgets.views.pictures import decoded, picture_type
@@ -93,7 +92,7 @@ def chosen(notebook: Notebook, cells: Chosen) -> Sequence[Cell]:
     for which in cells:
         if isinstance(which, str):
             if which not in ids:
-                raise NotebookError(f"{notebook.name} has no cell with the id {which}; {nearest(which, list(ids))}")
+                raise NotebookError(f"{notebook.name} has no cell with the id {which}; {near(which, list(ids))}")
             numbers.add(ids[which])
         elif -len(notebook.cells) <= which < len(notebook.cells):
             numbers.add(which % len(notebook.cells))
