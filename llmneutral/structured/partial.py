@@ -102,6 +102,7 @@ class _Text:
     def __init__(self, plan: Plan) -> None:
         self._loose = plan.strategy == "rule"
         self._opening = "[" if plan.schema.get("type") == "array" else "{"
+        self._empty: Any = [] if self._opening == "[" else {}
         self._json: PartialJson | None = None
         self._begun = False
         self._line = ""  # of prose
@@ -146,9 +147,9 @@ class _Text:
     def _read(self, text: str) -> None:
         assert self._json is not None
         self._json.push(text)
-        if not self._json.broken:
-            self.value = self._json.value
-        elif not self.value:  # it was no JSON, and nothing of it was shown: there may be some later
+        self.value = self._json.value
+        if self._json.broken and self.value in (None, self._empty):
+            # It was no JSON, or none that says anything: there may be some later.
             self._json, self._skips = None, not text.endswith("\n")
 
 

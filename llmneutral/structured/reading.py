@@ -27,8 +27,8 @@ ENDED = ("length", "refusal", "content_filter", "error", "incomplete")
 """Finish reasons of what is no answer; asking again in the same way is no use."""
 VALUE = "value"
 """The property under which a wrapped root stands."""
-MOST_STEPS = 5_000_000
-"""Characters that are read at most in search of JSON among other text."""
+MOST_STEPS, TOO_DEEP = 20_000_000, 1_000_000
+"""Characters that are read at most in search of JSON among other text, and as how many a very deep one counts."""
 LONGEST_MESSAGE = 300
 
 
@@ -192,9 +192,9 @@ def _first_balanced(text: str) -> tuple[bool, Any]:
         try:
             return True, decoder.raw_decode(text, start)[0]
         except json.JSONDecodeError as error:
-            steps -= error.pos - start + 1
+            steps -= error.pos - start + error.pos // 20 + 1  # the error itself counts the lines before it
         except (ValueError, RecursionError):
-            steps -= 1_000
+            steps -= TOO_DEEP
         if steps < 0:
             break
     return False, None
@@ -210,7 +210,8 @@ def _refused(name: str) -> Any:
 def _validated(value: Any, plan: Plan) -> Verdict:
     """The value as an instance of what the caller asked for, or its problems."""
     if isinstance(plan.kind, Mapping):
-        return Verdict(value, tuple(map(_short, check(value, plan.kind))))
+        problems = check(value, plan.kind)
+        return Verdict(problems=tuple(map(_short, problems))) if problems else Verdict(value)
     from pydantic import ValidationError
 
     try:
