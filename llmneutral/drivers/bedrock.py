@@ -8,6 +8,7 @@ docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import threading
@@ -24,8 +25,9 @@ from llmneutral.drivers.counting import is_count
 from llmneutral.drivers.http_answers import is_event_stream
 from llmneutral.drivers.importing import sdk
 from llmneutral.drivers.keys import ApiKey, is_local
+from llmneutral.drivers.options import above_zero
 from llmneutral.drivers.sdk_calls import refusal
-from llmneutral.drivers.sdk_http import CONNECT, READ, error_text
+from llmneutral.drivers.sdk_http import CONNECT, IDLE, READ, error_text, thinks
 from llmneutral.errors import (
     ConfigurationError,
     ConversionError,
@@ -50,6 +52,7 @@ class BedrockPromptDriver(BasePromptDriver):
         model: Id of the model, of an inference profile, or an ARN.
         region: Region; the session's, or AWS_REGION, unless given.
         session: A `boto3.Session` of the caller's.
+        idle_timeout: Seconds a stream may be silent between two pieces; a client of the caller's keeps its own limits.
         **options: As for `BasePromptDriver`; `api_key` is a Bedrock API key, in place of AWS credentials. A `timeout`
             of a call is noticed when the next piece is due, at the latest after twice the time.
     """
@@ -57,9 +60,16 @@ class BedrockPromptDriver(BasePromptDriver):
     needs_model = True
 
     def __init__(
-        self, model: str | None = None, *, region: str | None = None, session: Any = None, **options: Any
+        self,
+        model: str | None = None,
+        *,
+        region: str | None = None,
+        session: Any = None,
+        idle_timeout: float = IDLE,
+        **options: Any,
     ) -> None:
         super().__init__(model, **{"api_mode": "bedrock_converse", "provider": "bedrock", **options})
+        self.idle_timeout = above_zero("idle_timeout", idle_timeout)
         self.region = region
         host = read_address(self.base_url).host
         # A key is itself sent, not a signature: the environment's goes to Amazon only.
@@ -185,7 +195,10 @@ class BedrockPromptDriver(BasePromptDriver):
             if (failure := translated(error)) is None:
                 raise
         else:
-            return BedrockChunks(answer)
+            chunks = BedrockChunks(answer)
+            if self._client is None and not thinks(conversion):
+                chunks.limit_silence(min(self.idle_timeout, _limit(self.timeout)))
+            return chunks
         raise failure
 
 
@@ -224,6 +237,15 @@ class BedrockChunks:
         if not self._begun and not is_event_stream(self.headers):
             what = f"the answer is not what the API sends ({self.headers.get('content-type')})"
             raise MalformedResponseError(what, status=200, request_id=self.request_id)
+
+    def limit_silence(self, seconds: float) -> None:
+        """Lets the stream be silent for no longer than this, where the SDK's own way of saying so is still open.
+
+        The client's limit of time is that of the first byte; from here on a shorter one does. The pool sets its own
+        again for the next request.
+        """
+        with contextlib.suppress(AttributeError):
+            sdk("botocore.compat").set_socket_timeout(self._stream._raw_stream, seconds)
 
     def close(self) -> None:
         """Ends the connection."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import dataclasses
 import json
 import threading
 from pathlib import Path
@@ -212,3 +213,27 @@ def test_the_config() -> None:
     assert (type(driver), driver.model) == (BedrockPromptDriver, "us.anthropic.claude-sonnet-5-5-v1:0")
     assert (driver.api_mode, driver.client_region()) == (API, "eu-central-1")
     assert config.status().ready, "credentials are AWS's business"
+
+
+# --- silence ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_limit_of_silence_ends_with_its_stream() -> None:
+    """The connection goes back to the pool, and the next request waits for its first byte as long as it may."""
+    slow = dataclasses.replace(stream_of(API, chunks_of(API)), delay=0.4)
+    with Loopback(stream_of(API, chunks_of(API)), slow) as server, sdk_driver(API, server, idle_timeout=0.2) as driver:
+        assert [driver.run("hi", stream=True, max_attempts=1).text for _ in range(2)] == [TEXT[0][1]] * 2
+        assert {request.connection for request in server.requests} == {server.requests[0].connection}
+
+
+def test_a_model_that_thinks_may_be_silent() -> None:
+    chunks = chunks_of(API)
+    answer = stream_of(API, [*chunks[:3], 0.5, *chunks[3:]])
+    with Loopback(answer) as server, sdk_driver(API, server, idle_timeout=0.2) as driver:
+        assert driver.run("hi", stream=True, max_attempts=1, reasoning_effort="low").text == TEXT[0][1]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "x", float("nan")])
+def test_a_wrong_limit_of_silence_is_named(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="idle_timeout"):
+        BedrockPromptDriver("m", idle_timeout=wrong)

@@ -174,7 +174,7 @@ def test_a_call_takes_no_longer_than_it_may(api: str, way: str) -> None:
         WAYS[way](driver, "hi", timeout=0.3, max_attempts=1)
 
 
-@pytest.mark.parametrize("api", ["gemini_native", "cohere_chat", "mistral_chat"])
+@apis
 @streams
 def test_a_stream_that_falls_silent_is_given_up(api: str, ask: Asking) -> None:
     begun = stream_of(api, [*chunks_of(api)[:3], HOLD])

@@ -252,7 +252,6 @@ AMAZON = ("bedrock_converse",)
 ALL_BUT_COHERE = tuple([api for api in APIS if api != "cohere_chat"])
 SSE = tuple([api for api in APIS if api not in (*AMAZON, "gemini_native")])
 """The google-genai SDK takes a comment for the beginning of an error; Google sends none."""
-ALL_BUT_AMAZON = tuple([api for api in APIS if api not in AMAZON])
 
 STATUSES = [
     status("400", 400, fatal("InvalidRequestError")),
@@ -277,9 +276,7 @@ STATUSES = [
 
 TIMES = [
     Fault("slow first byte", lambda api: later(healthy_body(api), 0.1), lambda api: later(healthy_stream(api), 0.1),
-          FINE, options={"idle_timeout": 0.05}, apis=ALL_BUT_AMAZON),
-    Fault("slow first byte of Bedrock", lambda api: later(healthy_body(api), 0.1),
-          lambda api: later(healthy_stream(api), 0.1), FINE, apis=AMAZON),  # it has no idle_timeout
+          FINE, options={"idle_timeout": 0.05}),
     Fault("slow first byte, too late", lambda api: later(healthy_body(api), 5.0),
           lambda api: later(healthy_stream(api), 5.0), TOO_LATE, settings={"timeout": 0.2}),
     Fault("slow", lambda api: pieces_of_body(api, 0.1, body_bytes(api)[len(body_bytes(api)) // 2 :]),
@@ -287,7 +284,7 @@ TIMES = [
     streams("slow, too late", lambda api: sends(api, *slowly(chunks_of(api, "drip " * 100), 0.04)), TOO_LATE_IN_MIDDLE,
             settings={"timeout": 0.6}, text="drip " * 100),
     streams("silent after content", lambda api: begins(api, 2, HOLD), TOO_LATE_IN_MIDDLE,
-            options={"idle_timeout": 0.2}, apis=ALL_BUT_AMAZON),
+            options={"idle_timeout": 0.2}),
     streams("silent after content, too late", lambda api: begins(api, 2, HOLD), TOO_LATE_IN_MIDDLE,
             settings={"timeout": 0.4}),
 ]  # fmt: skip
