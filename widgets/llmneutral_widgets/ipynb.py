@@ -46,6 +46,7 @@ __all__ = [
     "save_conversation",
     "stack_from_notebook",
     "write_notebook",
+    "write_text",
 ]
 
 FORMS = ("ipynb", "json", "md")

@@ -1,0 +1,111 @@
+"""The names of the notebook layer's files, and a notebook that was really run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import llmneutral
+from llmneutral_widgets import ipynb
+from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.ipynb import NotebookError, conversation_text, read_conversation, save_conversation
+from tests.conftest import ROOT
+from tests.widgets.samples import response, stack
+from tests.widgets.test_notebook_file import code, notebook, said
+
+NAMES = ("stack_from_notebook", "extract_exchanges", "conversation_to_notebook", "diff_runs", "write_notebook")
+SETUP = f"""
+import sys
+sys.path[:0] = {[str(ROOT), str(ROOT / "widgets")]}
+from tests.widgets.shell import Echo
+echo = Echo()
+%load_ext llmneutral
+"""
+HELD = """
+import json
+from llmneutral_widgets import session
+found = session.current()
+turns = [turn.exchange.to_json() for conversation in found.conversations.values() for turn in conversation.turns]
+print(json.dumps({"turns": turns, "sent": [json.loads(stack.to_json())["messages"] for stack in echo.stacks]}))
+"""
+
+
+def test_they_are_reached_from_the_library() -> None:
+    for name in (*NAMES, "NotebookError"):
+        assert getattr(llmneutral.widgets, name) is getattr(ipynb, name)
+        assert name in llmneutral.widgets.__all__
+
+
+def test_loading_the_magics_loads_no_nbformat() -> None:
+    script = "import sys, llmneutral_widgets.loading, llmneutral_widgets.inspecting; print('nbformat' in sys.modules)"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'widgets'); {script}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+@pytest.mark.slow
+def test_a_notebook_that_was_run_holds_what_its_session_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    sources = [
+        SETUP,
+        "%%prompt -p {{echo}} -s Terse.\nFirst?",
+        "%prompt -p {{echo}} --history 0 second\n%prompt -p {{echo}} third",
+        "%%prompt -p {{echo}} -p {{echo}} -c other\nboth?",
+        "%prompt -p {{echo}} --history 1 fourth",
+        HELD,
+    ]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(made, timeout=60, kernel_name="python3", store_widget_state=False).execute()
+    held = json.loads(made.cells[-1].outputs[0].text)
+    path = tmp_path / "run.ipynb"
+    nbformat.write(made, path)
+
+    found = ipynb.extract_exchanges(path)
+    assert (found.notes, found.missing) == ((), ())
+    own = sorted([each.exchange.to_json() for each in found.found if not each.is_aside], key=lambda each: each["id"])
+    assert own == sorted(held["turns"], key=lambda each: each["id"])
+    assert len(found.found) == len(own) + 1
+    sent = [json.loads(found.sent(each.exchange.id).to_json())["messages"] for each in found.found]
+    assert sent == held["sent"]
+    assert [message.to_text() for message in found.stack("default").messages[-2:]] == ["fourth", "FOURTH "]
+    assert ipynb.diff_runs(path, made).is_same
+
+
+def test_the_forms_of_a_conversation(tmp_path: Path) -> None:
+    for form in ipynb.FORMS:
+        path = tmp_path / f"out.{form}"
+        save_conversation(stack(), path)
+        assert path.read_text(encoding="utf-8") == conversation_text(stack(), form)
+    kept = read_conversation((tmp_path / "out.json").read_bytes(), "out.json").conversation
+    assert kept.messages == stack().messages
+    found = read_conversation((tmp_path / "out.ipynb").read_bytes(), "out.ipynb").conversation
+    assert [message for exchange in found for message in exchange.turn] == stack().messages
+    assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("## system\n\nYou are terse.\n")
+    exchange = Exchange(id="x-1", status="complete", messages=[said("user", "q")], response=response("a"))
+    assert conversation_text([exchange], "md").endswith("## assistant\n\nHm.\na\n")
+
+
+def test_what_cannot_be_saved_or_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotebookError, match=r"out\.txt: a conversation is saved as \.ipynb, \.json, \.md"):
+        save_conversation(stack(), tmp_path / "out.txt")
+    with pytest.raises(NotebookError, match="written as ipynb, json, md, not as html"):
+        conversation_text(stack(), "html")
+    with pytest.raises(NotebookError, match="not int"):
+        conversation_text(3, "json")
+    with pytest.raises(NotebookError, match="x: this is no PromptStack"):
+        read_conversation('{"messages": [{"role": 3}]}', "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_notebook_without_questions_is_told() -> None:
+    found = read_conversation(json.dumps(notebook(code("1 + 1"))), "x")
+    assert [message.to_text() for message in found.conversation.messages] == ["```python\n1 + 1\n```"]
+    with pytest.raises(NotebookError, match="x holds no conversation other"):
+        read_conversation(json.dumps(notebook(code("1 + 1"))), "x", "other")
