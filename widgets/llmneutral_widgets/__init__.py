@@ -10,11 +10,44 @@ if TYPE_CHECKING:
     from llmneutral_widgets.display import show as show
     from llmneutral_widgets.exchange import Exchange as Exchange
     from llmneutral_widgets.exchange import Exchanges as Exchanges
+    from llmneutral_widgets.exports import conversation_to_notebook as conversation_to_notebook
+    from llmneutral_widgets.extraction import extract_exchanges as extract_exchanges
+    from llmneutral_widgets.notebook_file import NotebookError as NotebookError
+    from llmneutral_widgets.notebook_file import write_notebook as write_notebook
     from llmneutral_widgets.panels import ProviderPicker as ProviderPicker
+    from llmneutral_widgets.runs import diff_runs as diff_runs
+    from llmneutral_widgets.transcribing import stack_from_notebook as stack_from_notebook
 
-__all__ = ["Exchange", "Exchanges", "ProviderPicker", "load_ipython_extension", "session", "show"]
+__all__ = [
+    "Exchange",
+    "Exchanges",
+    "NotebookError",
+    "ProviderPicker",
+    "conversation_to_notebook",
+    "diff_runs",
+    "extract_exchanges",
+    "load_ipython_extension",
+    "session",
+    "show",
+    "stack_from_notebook",
+    "write_notebook",
+]
 
-_PLACES = {"Exchange": "exchange", "Exchanges": "exchange", "ProviderPicker": "panels", "show": "display"}
+_NOTEBOOKS = (
+    "NotebookError",
+    "conversation_to_notebook",
+    "diff_runs",
+    "extract_exchanges",
+    "stack_from_notebook",
+    "write_notebook",
+)
+_PLACES = {
+    "Exchange": "exchange",
+    "Exchanges": "exchange",
+    "ProviderPicker": "panels",
+    "show": "display",
+    **dict.fromkeys(_NOTEBOOKS, "ipynb"),
+}
 
 
 def __getattr__(name: str) -> Any:
