@@ -12,26 +12,25 @@ from typing import Any
 
 import msgspec
 
+from llmneutral import structured
 from llmneutral.agent.batch import Batch
 from llmneutral.agent.outcome import error_result
 from llmneutral.agent.planning import Planned, calls_of, open_calls, planned, with_own_ids
 from llmneutral.agent.run import Run
 from llmneutral.agent.running import Bounds
-from llmneutral.convert import feedback
+from llmneutral.convert import feedback, react
 from llmneutral.convert.pairing import NOT_COMPLETED
 from llmneutral.errors import ConversionError, ToolLoopError
 from llmneutral.ir.contents import (
     ActionResultMessageContent,
     InvalidActionCallMessageContent,
     TextMessageContent,
-    ThinkingMessageContent,
 )
 from llmneutral.ir.deltas import DeltaMessage, DoneDeltaMessageContent
 from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.pipeline import EMPTY
-from llmneutral.structured import ANSWER_TOOL
 
 TAKEN = "The answer was taken."
 """The result of the call that is the answer: without one the conversation could not go on."""
@@ -143,7 +142,7 @@ def _turn(run: Run, response: NormalizedResponse) -> Step:
     """What becomes of an answer; returns whether it was the last one."""
     if response.error is not None or not response.complete:  # returned instead of raised (`on_error="return"`)
         return True
-    message, known, twins = with_own_ids(response, run.answered, labels=run.uses_labels)
+    message, known, twins = with_own_ids(response, run.answered)
     for rejected in response.messages[:-1]:
         run.add(rejected)
     if message.content:
@@ -173,6 +172,7 @@ def _ran(run: Run, batch: Batch) -> Step:
         yield Act(batch, run.limits.bounds)
     batch.settle()
     run.format_errors = run.format_errors + 1 if batch.has_format_errors else 0
+    run.was_reminded = False
     results = run.acted()
     yield Tell([_delta(place, result) for place, result in enumerate(results)])
     return bool(run.open_calls)
@@ -191,14 +191,7 @@ def _is_answer(run: Run, call: Any) -> bool:
     """Whether a call is the answer to the output schema; never that of a tool of the caller's."""
     if run.output_schema is None or isinstance(call, InvalidActionCallMessageContent):
         return False
-    return bool(call.name == _answer_tool(run) and call.path is None)
-
-
-def _answer_tool(run: Run) -> str:
-    """The name that the plan of a structured answer gives its tool."""
-    taken = {tool.native_name for tool in run.offer.tools}
-    names = [ANSWER_TOOL, *[f"{ANSWER_TOOL}_{number}" for number in range(2, len(taken) + 3)]]
-    return next(name for name in names if name not in taken)
+    return bool(call.name == structured.answer_tool(run.offer.tools) and call.path is None)
 
 
 def _closed(run: Run, calls: Sequence[Any]) -> list[Planned]:
@@ -213,15 +206,13 @@ def _closed(run: Run, calls: Sequence[Any]) -> list[Planned]:
 
 def _is_answered(run: Run, response: NormalizedResponse) -> bool:
     """Whether an answer without calls answers; where tools are text, a mere thought is reminded of the form once."""
-    content = response.message.content
-    thought = "".join([block.text for block in content if isinstance(block, ThinkingMessageContent)])
-    only_thought = all([isinstance(block, ThinkingMessageContent) for block in content])
-    if not (run.uses_labels and only_thought) or response.finish_reason in NOT_RUN:
+    if not react.lacks_answer(response):
         return True
-    if run.format_errors:
-        text = (TextMessageContent(thought),)
+    if run.was_reminded:
+        text = (TextMessageContent(react.thought_of(response)),)
         run.response = msgspec.structs.replace(response, message=Message(Message.ASSISTANT_ROLE, text))
         return True
+    run.was_reminded = True
     run.format_errors += 1
     run.add(Message(Message.USER_ROLE, (TextMessageContent(feedback.NO_ACTION),)))
     return False

@@ -144,7 +144,7 @@ def open_calls(messages: Sequence[Message]) -> list[Any]:
 
 
 def with_own_ids(
-    response: NormalizedResponse, answered: Answered, *, labels: bool
+    response: NormalizedResponse, answered: Answered
 ) -> tuple[Message, dict[str, ActionResultMessageContent], dict[str, str]]:
     """Gives each call of an answer an id that no other call of the conversation has.
 
@@ -153,7 +153,6 @@ def with_own_ids(
     Args:
         response: The answer.
         answered: The calls before it.
-        labels: Whether ids are mere labels within one turn (tools as text), so that nothing follows from the same one.
 
     Returns:
         The message; results of calls that have one already, by their new ids; and new id → id of the same call earlier
@@ -172,7 +171,7 @@ def with_own_ids(
         own = tag
         if answered.is_taken(tag) or tag in used:
             own = next(each for each in numbered(tag) if not answered.is_taken(each) and each not in used)
-            meant = not labels and not _is_made_up(response, place, block)
+            meant = not _is_made_up(response, place, block)
             if meant and (result := answered.result_of(block)) is not None:
                 known[own] = msgspec.structs.replace(result, tag=own)
             elif meant and (twin := next((each for each in came.get(tag, ()) if is_same(each, block)), None)):

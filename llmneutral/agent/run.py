@@ -103,6 +103,7 @@ class Run:
         self.partial: NormalizedResponse | None = None
         self.steps = 0
         self.format_errors = 0
+        self.was_reminded = False
         self.open_calls: tuple[Any, ...] = ()
         self._batch: Batch | None = None
         self._actions: list[ToolAction] = []
@@ -127,11 +128,6 @@ class Run:
     def model(self) -> str | None:
         """The model that is asked for."""
         return self.settings.get("model") or self.driver.model
-
-    @property
-    def uses_labels(self) -> bool:
-        """Whether tools are text here: then the ids of calls are mere labels within one answer."""
-        return bool(self.offer.tools) and _writes_tools(self.driver, self.settings)
 
     # --- what is asked --------------------------------------------------------------------------
 
@@ -254,16 +250,6 @@ class Run:
             type(self.driver).__name__,
             self.model,
         )
-
-
-def _writes_tools(driver: BasePromptDriver, settings: Mapping[str, Any]) -> bool:
-    """Whether a driver puts tools into text (ReAct): it was told to, or its model knows none."""
-    if (drivers := getattr(driver, "drivers", None)) is not None:  # any of several may answer
-        return any([_writes_tools(each, settings) for each in drivers])
-    if type(driver).try_run is not BasePromptDriver.try_run:  # it does everything by itself
-        return False
-    native = settings.get("use_native_tools", driver.settings.get("use_native_tools"))
-    return native is False or not driver.profile(settings).tools
 
 
 def _forces(choice: Any) -> bool:

@@ -10,6 +10,7 @@ from llmneutral.structured.partial import PartialAnswer as PartialAnswer
 from llmneutral.structured.planning import ANSWER_TOOL as ANSWER_TOOL
 from llmneutral.structured.planning import JSON_RULE as JSON_RULE
 from llmneutral.structured.planning import Plan as Plan
+from llmneutral.structured.planning import answer_tool as answer_tool
 from llmneutral.structured.planning import plan as plan
 from llmneutral.structured.planning import plans as plans
 from llmneutral.structured.reading import Verdict as Verdict

@@ -172,13 +172,15 @@ def _strategies(
 
 
 def _with_tool(plan: Plan, settings: Mapping[str, Any], facts: Profile, tools: Sequence[ToolDefinition]) -> Plan:
-    taken = {tool.native_name for tool in tools} | {tool.name for tool in tools}
-    name = next(name for n in range(1, len(taken) + 2) if (name := _numbered(n)) not in taken)
+    name = answer_tool(tools)
     return msgspec.structs.replace(plan, tool=name, tool_choice=_choice(name, settings, facts, tools))
 
 
-def _numbered(n: int) -> str:
-    return ANSWER_TOOL if n == 1 else f"{ANSWER_TOOL}_{n}"
+def answer_tool(tools: Sequence[ToolDefinition]) -> str:
+    """Returns the name of the tool that takes an answer, beside tools of the caller's: none of them has it."""
+    taken = {tool.native_name for tool in tools} | {tool.name for tool in tools}
+    names = [ANSWER_TOOL, *[f"{ANSWER_TOOL}_{n}" for n in range(2, len(taken) + 2)]]
+    return next(name for name in names if name not in taken)
 
 
 def _choice(

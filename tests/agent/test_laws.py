@@ -114,7 +114,8 @@ def effects_of(script: list[Any]) -> Tally[int]:
 
 def outcome(ask: Callable[..., AgentResult], script: list[Any], **options: Any) -> tuple[Any, ...]:
     """Everything a run leaves behind."""
-    tools, heard = Tools(), []
+    tools = Tools()
+    heard: list[BaseEvent] = []
     agent = Agent(Turns(*written(script)), tools=tools(), **options)
     with EventBus.listening(heard.append):
         try:

@@ -29,6 +29,7 @@ from llmneutral.agent.run import Limits, Run
 from llmneutral.agent.running import run_batch
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.convert.pairing import NOT_COMPLETED
+from llmneutral.convert.react.reading import NO_ANSWER, THOUGHT
 from llmneutral.ir.tools import definitions
 from tests.agent.scripts import Counter, answer, assert_valid, call, invalid, results, texts
 
@@ -299,13 +300,16 @@ def test_a_tool_of_the_callers_with_that_name_is_a_tool() -> None:
 
 
 def test_a_mere_thought_is_reminded_of_the_form_once_and_then_is_the_answer() -> None:
-    thought = came(ThinkingMessageContent("so it is four"))
-    options: dict[str, Any] = {"tools": [Counter().tool()], "driver": {"use_native_tools": False}}
-    played = Played(thought, thought, **options)
+    thought = came(ThinkingMessageContent("so it is four", origin=THOUGHT), notes=(NO_ANSWER,))
+    counter = Counter()
+    tools = [counter.tool()]
+    played = Played(thought, thought, tools=tools)
     assert texts(played.asked[1].stack.messages)[-1] == f"user: {NO_ACTION}"
     assert played.result.text == "so it is four"
-    assert Played(thought, came("four"), **options).result.text == "four"
-    assert Played(thought, tools=[Counter().tool()]).result.text == ""
+    assert Played(thought, came("four"), tools=tools).result.text == "four"
+    again = Played(thought, came(call("1", "count")), thought, came("four"), tools=tools)
+    assert again.result.text == "four"
+    assert Played(came(ThinkingMessageContent("native")), tools=tools).result.text == ""
 
 
 # --- what forces a call -------------------------------------------------------------------------

@@ -179,10 +179,12 @@ def test_an_empty_memory_is_one_and_shows_counts() -> None:
 
 def test_exchanges_of_several_threads_stay_whole() -> None:
     memory = ConversationMemory(max_turns=50)
-    threads = [
-        threading.Thread(target=lambda n=n: [memory.add(exchange(n * 10 + k)) for k in range(10)])  # type: ignore[misc]
-        for n in range(4)
-    ]
+
+    def add(first: int) -> None:
+        for n in range(first, first + 10):
+            memory.add(exchange(n))
+
+    threads = [threading.Thread(target=add, args=(n * 10,)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

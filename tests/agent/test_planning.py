@@ -191,13 +191,13 @@ EARLIER = (
 
 def test_ids_of_their_own_are_left_alone() -> None:
     response = came("text", call("a", "visit"), call("b", "visit"))
-    message, known, twins = with_own_ids(response, told(*EARLIER), labels=False)
+    message, known, twins = with_own_ids(response, told(*EARLIER))
     assert message is response.message
     assert (known, twins) == ({}, {})
 
 
 def test_the_same_call_again_has_its_result_already() -> None:
-    message, known, _ = with_own_ids(came(call("c1", "visit", n=1)), told(*EARLIER), labels=False)
+    message, known, _ = with_own_ids(came(call("c1", "visit", n=1)), told(*EARLIER))
     assert [each.tag for each in calls_of(message)] == ["c1_2"]
     assert known == {"c1_2": ActionResultMessageContent("c1_2", "seen", name="visit")}
     (plan,) = planned(calls_of(message), OFFER, known=known)
@@ -206,32 +206,26 @@ def test_the_same_call_again_has_its_result_already() -> None:
 
 @pytest.mark.parametrize("other", [call("c1", "visit", n=2), call("c1", "look", n=1), invalid("c1", "visit", "x")])
 def test_another_call_under_a_used_id_is_another_call(other: Any) -> None:
-    message, known, twins = with_own_ids(came(other), told(*EARLIER), labels=False)
-    assert [each.tag for each in calls_of(message)] == ["c1_2"]
-    assert (known, twins) == ({}, {})
-
-
-def test_where_tools_are_text_ids_are_labels_and_say_nothing() -> None:
-    message, known, twins = with_own_ids(came(call("c1", "visit", n=1)), told(*EARLIER), labels=True)
+    message, known, twins = with_own_ids(came(other), told(*EARLIER))
     assert [each.tag for each in calls_of(message)] == ["c1_2"]
     assert (known, twins) == ({}, {})
 
 
 def test_ids_made_here_say_nothing_either() -> None:
     """A provider without ids: the same call in two turns is two calls."""
-    first, _, _ = with_own_ids(came(call("", "visit", n=1), id=None), told(), labels=False)
+    first, _, _ = with_own_ids(came(call("", "visit", n=1), id=None), told())
     tag = calls_of(first)[0].tag
     assert tag.startswith("call_")
     done = Message("user", (ActionResultMessageContent(tag, "seen"),))
     for again in (call("", "visit", n=1), call(tag, "visit", n=1)):
-        message, known, _ = with_own_ids(came(again, id=None), told(first, done), labels=False)
+        message, known, _ = with_own_ids(came(again, id=None), told(first, done))
         assert calls_of(message)[0].tag == f"{tag}_2"
         assert known == {}
 
 
 def test_the_same_call_twice_in_one_turn_is_run_once() -> None:
     response = came(call("a", "visit", n=1), call("a", "visit", n=1), call("a", "visit", n=2))
-    message, _, twins = with_own_ids(response, told(), labels=False)
+    message, _, twins = with_own_ids(response, told())
     assert [each.tag for each in calls_of(message)] == ["a", "a_2", "a_3"]
     assert twins == {"a_2": "a"}
     assert [plan.twin for plan in planned(calls_of(message), OFFER, twins=twins)] == [None, 0, None]
@@ -240,12 +234,12 @@ def test_the_same_call_twice_in_one_turn_is_run_once() -> None:
 ids = st.sampled_from(["a", "a_2", "b", "", None])
 
 
-@given(st.lists(st.lists(st.tuples(ids, st.integers(0, 1)), max_size=4), max_size=4), st.booleans())
-def test_every_call_of_a_conversation_has_an_id_of_its_own(turns: list[Any], labels: bool) -> None:
+@given(st.lists(st.lists(st.tuples(ids, st.integers(0, 1)), max_size=4), max_size=4))
+def test_every_call_of_a_conversation_has_an_id_of_its_own(turns: list[Any]) -> None:
     answered, seen = Answered(), []
     for number, turn in enumerate(turns):
         blocks = [call(tag, "visit", n=n) for tag, n in turn]
-        message, known, twins = with_own_ids(came(*blocks, id=f"r{number}"), answered, labels=labels)
+        message, known, twins = with_own_ids(came(*blocks, id=f"r{number}"), answered)
         tags = [each.tag for each in calls_of(message)]
         assert all(tags)
         assert {*known, *twins} <= {*tags}
