@@ -10,9 +10,11 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.providers import Providers
@@ -42,7 +44,7 @@ def read_prices(written: str) -> Prices:
     try:
         found = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"--prices {path.name}: {error or type(error).__name__}") from None
+        raise OptionError(f"--prices {path.name}: {str(error) or type(error).__name__}") from None
     if not isinstance(found, dict):
         raise OptionError(
             f'--prices {path.name} is a table of models, such as {{"gpt-4.1": {{"input": 2, "output": 8}}}}'
@@ -65,7 +67,7 @@ def _of_model(place: str, told: Any) -> dict[str, float]:
     return dict(told)
 
 
-def priced(rows: Iterable[Mapping[str, Any]], providers: Providers, prices: Prices, name: str) -> tuple[list[Row], str]:
+def priced(rows: Sequence[Mapping[str, Any]], providers: Providers, prices: Prices, name: str) -> tuple[list[Row], str]:
     """Returns the rows of calls with what each of them cost, and in words where the prices are from.
 
     Args:
@@ -74,25 +76,26 @@ def priced(rows: Iterable[Mapping[str, Any]], providers: Providers, prices: Pric
         prices: The user's own.
         name: What they are called.
     """
+    known = {told: _asked(providers, told) for told in {row.get("provider") for row in rows}}
+    found, sources = [], []
+    for row in rows:
+        cost = None if row.get("cost") is not None else _cost(row, *known[row.get("provider")], prices, name)
+        if cost is None or cost.amount is None:
+            found.append(dict(row))
+        else:
+            found.append({**row, "cost": float(cost.amount), "currency": cost.currency})
+            sources.append(str(cost.source))
+    return found, ", ".join(dict.fromkeys(sources))
+
+
+def _cost(row: Mapping[str, Any], provider: str, api: str | None, prices: Prices, name: str) -> Any:
     import llmneutral
 
-    found, sources = [], []
-    known = {told: _asked(providers, told) for told in {row.get("provider") for row in rows}}
-    for row in rows:
-        cost = llmneutral.Cost()
-        if row.get("cost") is None:
-            provider, api = known[row.get("provider")]
-            model, counts = row.get("model"), llmneutral.Usage(**{key: row.get(key) for key in COUNTS})
-            own = _own(prices, model)
-            cost = llmneutral.cost_of(
-                counts, model=model, provider=provider, api=api, prices=None if own is None else {str(model): own}
-            )
-            if own is not None and cost.amount is not None:
-                cost = llmneutral.Cost(cost.amount, source=name)
-        is_new = cost.amount is not None
-        found.append({**row, **({"cost": float(cost.amount), "currency": cost.currency} if is_new else {})})
-        sources += [cost.source] if is_new and cost.source else []
-    return found, ", ".join(dict.fromkeys(sources))
+    counts: dict[str, Any] = {key: row.get(key) for key in COUNTS}
+    model, own = row.get("model"), _own(prices, row.get("model"))
+    given = None if own is None else {str(model): own}
+    cost = llmneutral.cost_of(llmneutral.Usage(**counts), model=model, provider=provider, api=api, prices=given)
+    return cost if own is None else msgspec.structs.replace(cost, source=name)
 
 
 def _own(prices: Prices, model: Any) -> dict[str, float] | None:
