@@ -8,10 +8,10 @@ PYTEST := $(PY) -m pytest
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install dev model demo lab test check format bench build clean
+.PHONY: help venv install dev model demo lab test check format bench notebooks build clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: install model ## a first answer from the embedded model: no key, no account
 	@$(VENV)/bin/llmneutral demo
@@ -36,6 +36,9 @@ format: dev ## put the files into the form that check asks for
 
 bench: dev ## speed, as ratios to the official SDKs in the same run
 	$(PY) -m tests.bench
+
+notebooks: dev model ## run the lessons and save them with their outputs
+	$(PY) -m tests.notebooks.lessons
 
 build: dev ## the wheel and the source archive, in dist/
 	$(PY) -m build
