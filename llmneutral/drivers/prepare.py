@@ -220,7 +220,9 @@ def call_of(
     }
 
     def normalizer(request: Conversion | None) -> StreamNormalizer:
-        return neutral_normalizer() if request is None else driver.normalizer(request)
+        if request is None:
+            return neutral_normalizer(io.react if isinstance(io, TemplateIO) else None)
+        return driver.normalizer(request)
 
     return Call(
         conversion,

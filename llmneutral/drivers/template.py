@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
+from llmneutral.convert.react import stack_as_text
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.drivers.runners import close
 from llmneutral.drivers.threads import Pumped, in_thread
@@ -30,18 +31,23 @@ class TemplateIO:
 
     Args:
         driver: Whose they are.
-        stack: The stack of the call, with its tools, output schema and settings.
+        source: The stack of the call, with its tools, output schema and settings.
         has_run: Whether `try_run` is the driver's own.
         has_stream: Whether `try_stream` is.
         plan: How the stack asks for its answer in a form, if it does.
+
+    Attributes:
+        stack: What the driver is given: the source, its tools as text where `use_native_tools` is False.
+        react: How the answer is read then.
     """
 
     def __init__(
-        self, driver: Any, stack: PromptStack, *, has_run: bool, has_stream: bool, plan: Plan | None = None
+        self, driver: Any, source: PromptStack, *, has_run: bool, has_stream: bool, plan: Plan | None = None
     ) -> None:
         self.driver = driver
-        self.stack = stack
-        self._asked = tuple(stack.messages)  # whatever the driver does to its stack
+        self.stack, self.react = stack_as_text(source, driver.profile(source.settings))
+        self._source = source
+        self._asked = tuple(source.messages)  # whatever the driver does to its stack
         self.has_run = has_run
         self.has_stream = has_stream
         self.plan = plan
@@ -49,7 +55,7 @@ class TemplateIO:
 
     def continued(self, messages: Iterable[Message]) -> TemplateIO:
         """Returns the same for the stack with further messages."""
-        before = self.stack
+        before = self._source
         longer = PromptStack(
             [*self._asked, *messages], tools=before.tools, output_schema=before.output_schema, settings=before.settings
         )

@@ -25,3 +25,4 @@ from llmneutral.convert.react.reading import lacks_answer as lacks_answer
 from llmneutral.convert.react.reading import thought_of as thought_of
 from llmneutral.convert.react.writing import AsText as AsText
 from llmneutral.convert.react.writing import as_text as as_text
+from llmneutral.convert.react.writing import stack_as_text as stack_as_text

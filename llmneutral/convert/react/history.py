@@ -92,7 +92,9 @@ class History:
 
     def _answer(self, message: Message) -> Message:
         """An answer with a line in it that would be read as a heading."""
-        first = next((i for i, block in enumerate(message.content) if _is_plain(block) and block.text.strip()), None)
+        first = next(
+            (i for i, block in enumerate(message.content) if _is_plain(block) and block.to_text().strip()), None
+        )
         if first is None or not any([type(x) is Text and HEADED.search(x.text) for x in message.content]):
             return message
         block: Any = message.content[first]

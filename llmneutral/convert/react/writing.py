@@ -12,17 +12,18 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.instructions import instructed
-from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.job import Job, Messages, Pass, Target
 from llmneutral.convert.names import NameRule, ToolNames
 from llmneutral.convert.pairing import TOOL_BLOCKS
 from llmneutral.convert.params import is_sent
 from llmneutral.convert.passes import leading_system, with_content
 from llmneutral.convert.react.history import History, mark_of
 from llmneutral.convert.react.reading import Form
-from llmneutral.convert.settings import ToolChoice
+from llmneutral.convert.settings import SETTINGS, ToolChoice, canonical_settings
 from llmneutral.ir.jsontext import not_json
 from llmneutral.ir.messages import Message
-from llmneutral.ir.tools import ToolDefinition
+from llmneutral.ir.stack import PromptStack
+from llmneutral.ir.tools import ToolDefinition, definitions
 from llmneutral.profiles import Profile
 
 STOP = "\nObservations:"
@@ -147,6 +148,43 @@ def as_text(
     if not functions:
         return AsText(why)
     return AsText(why, settings.get("tool_choice"), settings.get("parallel_tool_calls") is not False)
+
+
+class _Nowhere:
+    """The target of a conversation that stays neutral: it has no settings and no blocks of its own."""
+
+    params: Mapping[str, Any] = {}
+    blocks: Mapping[type, Any] = {}
+
+
+def stack_as_text(stack: PromptStack, facts: Profile) -> tuple[PromptStack, Form | None]:
+    """Returns a stack as a driver is given it that makes its own requests, and how its answer is read.
+
+    The same stack and None where `use_native_tools` is not False. Such a driver may know of no stop sequence: the
+    parser ends the answer where results are made up.
+
+    Args:
+        stack: The stack.
+        facts: The profile of who answers.
+
+    Raises:
+        ConversionError: If calls stand in messages of the user, or a tool is chosen that is not among the tools.
+    """
+    if stack.settings.get("use_native_tools") is not False:
+        return stack, None
+    settings = canonical_settings({name: value for name, value in stack.settings.items() if name in SETTINGS})
+    tools = definitions(stack.tools)
+    pass_ = as_text(settings, facts, tools, stack.messages)
+    rest = {name: value for name, value in stack.settings.items() if name != "use_native_tools"}
+    form, messages = None, list(stack.messages)
+    if pass_ is not None:
+        nowhere: Any = _Nowhere()
+        job = Job(nowhere, messages, tools, Target("neutral", facts, settings=settings), trace=False)
+        job.note.step = "react"
+        messages, form, tools = pass_.apply(job.messages, job), job.react, job.tools
+        rest = {name: value for name, value in rest.items() if name in job.settings or name not in OF_TOOLS}
+    schema = stack.output_schema
+    return PromptStack(messages, tools=tools, output_schema=schema, settings=rest, read_from=stack.read_from), form
 
 
 def _named(job: Job) -> tuple[list[ToolDefinition], ToolNames]:
