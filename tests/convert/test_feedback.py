@@ -57,7 +57,7 @@ def test_an_input_that_does_not_fit_names_path_and_type() -> None:
 
 def test_what_a_tool_raised_has_no_traceback() -> None:
     with pytest.raises(KeyError) as caught:
-        {}["city"]
+        dict[str, int]()["city"]
     assert feedback.raised(caught.value) == "KeyError: 'city'"
     assert feedback.raised(ValueError()) == "ValueError"
     assert len(feedback.raised(ValueError("x" * 10_000))) < 2_100

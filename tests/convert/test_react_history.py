@@ -154,7 +154,7 @@ def test_the_same_tag_in_two_turns_stays_in_its_turn() -> None:
 
 def test_reasoning_of_the_provider_stays_beside_the_text() -> None:
     sealed = ThinkingMessageContent("deep", signature="s", origin=Origin("anthropic_messages"))
-    asked = {"api": "anthropic_messages", "model": "claude-sonnet-4-5", "max_tokens": 9}
+    asked: dict[str, Any] = {"api": "anthropic_messages", "model": "claude-sonnet-4-5", "max_tokens": 9}
     found = made(turn(sealed, Call("a1", "look")), results(Result("a1", "x")), **asked)
     content = found.payload["messages"][1]["content"]
     assert [block["type"] for block in content] == ["thinking", "text"]
@@ -179,7 +179,7 @@ def test_a_thought_of_the_form_is_no_reasoning_of_any_api() -> None:
 
 
 def test_marks_and_nan_are_looked_after() -> None:
-    asked = {"api": "anthropic_messages", "model": "claude-sonnet-4-5", "max_tokens": 9}
+    asked: dict[str, Any] = {"api": "anthropic_messages", "model": "claude-sonnet-4-5", "max_tokens": 9}
     found = made(turn(Call("a1", "look", cache=True)), results(Result("a1", float("nan"), cache=True)), **asked)
     turns = found.payload["messages"][1:]
     assert all(entry["content"][0]["cache_control"] for entry in turns)

@@ -154,7 +154,7 @@ def test_a_loop_runs_tools_that_are_text(own: bool) -> None:
     replies = texts if own else [whole([("text", text)]) for text in texts]
     driver: Any = Own(*replies) if own else Scripted(*replies)
     found = Agent(driver, tools=[add], use_native_tools=False).run("1 + 2?")
-    assert found.response.text == "It is 3."
+    assert found.text == "It is 3."
     calls = [
         block for message in found.messages for block in message.content if type(block) is ActionCallMessageContent
     ]
@@ -172,7 +172,7 @@ def test_what_cannot_be_run_is_fed_back() -> None:
     ]
     driver = Scripted(*[whole([("text", text)]) for text in texts])
     found = Agent(driver, tools=[add], use_native_tools=False, max_format_errors=5).run("1 + 2?")
-    assert found.response.text == "It is 3."
+    assert found.text == "It is 3."
     told = [sent["messages"][-1]["content"] for sent in driver.sent[1:]]
     assert told[0].startswith('Observations:\n{"error": "Actions is not valid JSON: ')
     lines = told[1].split("\n")[1:]

@@ -135,7 +135,7 @@ def test_what_was_read_is_written_in_the_same_form(api: str, text: str) -> None:
     again = llmneutral.convert(stack, api, model="m", use_native_tools=False)
     if not response.message.content:
         return
-    said = [block.text for message in reread(again) if message.is_assistant() for block in message.content]
+    said = [block.to_text() for message in reread(again) if message.is_assistant() for block in message.content]
     back = llmneutral.normalize(whole([("text", said[0])]), api, names=asked)
     assert [call.raw for call in back.invalid_tool_calls] == [call.raw for call in response.invalid_tool_calls]
     assert [(x.tag, x.name, x.input) for x in back.tool_calls] == [
