@@ -197,7 +197,7 @@ def _is_answer(run: Run, call: Any) -> bool:
 def _closed(run: Run, calls: Sequence[Any]) -> list[Planned]:
     """The calls of the last turn: nothing is run."""
     return [
-        Planned(call, result=ActionResultMessageContent(call.tag, TAKEN, name=call.name))
+        Planned(call, result=ActionResultMessageContent(call.tag, TAKEN))
         if _is_answer(run, call)
         else Planned(call, result=error_result(call, NOT_COMPLETED))
         for call in calls

@@ -36,6 +36,8 @@ SEVERAL = (types.GeneratorType, range, map, filter, zip, KeysView, ValuesView, I
 def result_of(call: Any, value: Any) -> ActionResultMessageContent:
     """Returns the result of a call for what its tool gave back; what cannot be carried becomes an error result.
 
+    The name of the tool stands with the call: most APIs have no place for it here.
+
     Args:
         call: The call, valid or invalid.
         value: Anything.
@@ -45,12 +47,12 @@ def result_of(call: Any, value: Any) -> ActionResultMessageContent:
     except Exception as error:  # noqa: BLE001  # a value's own code runs here (`to_text`, `model_dump`): anything may come
         holds_bytes = isinstance(error, TypeError) and "bytes" in str(error)
         return error_result(call, feedback.raised(TypeError(BYTES) if holds_bytes else error))
-    return ActionResultMessageContent(call.tag, output, parts, call.name, call.path, is_error)
+    return ActionResultMessageContent(call.tag, output, parts, is_error=is_error)
 
 
 def error_result(call: Any, text: str) -> ActionResultMessageContent:
     """Returns the result of a call that was not run, or whose tool failed."""
-    return ActionResultMessageContent(call.tag, text, name=call.name, path=call.path, is_error=True)
+    return ActionResultMessageContent(call.tag, text, is_error=True)
 
 
 def output_shown(result: ActionResultMessageContent) -> Any:

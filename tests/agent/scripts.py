@@ -61,8 +61,7 @@ class Wired(BasePromptDriver):
 
     def send(self, conversion: Conversion) -> Any:
         turn = self._next(conversion)
-        body = turn if isinstance(turn, dict) else WIRE[self.api_mode][0](turn)
-        return {**body, "id": f"{body['id']}-{len(self.sent)}"}
+        return turn if isinstance(turn, dict) else WIRE[self.api_mode][0](turn)
 
     def open(self, conversion: Conversion) -> Any:
         turn = self._next(conversion)

@@ -403,7 +403,7 @@ def test_a_stream_gives_each_answer_and_the_results_between() -> None:
     assert kinds == ["start", "end", "tool_result", "start", "end"]
     assert "".join([delta.text for delta in seen]) == "let mefour"
     (told,) = [delta.content.value for delta in seen if delta.kind == "tool_result"]
-    assert told == ActionResultMessageContent("c1", 4, name="count")
+    assert told == ActionResultMessageContent("c1", 4)
     assert deltas.result.text == "four"
 
 

@@ -117,7 +117,7 @@ DATA = [
 def test_data_become_plain_data(value: Any, output: Any) -> None:
     result = result_of(CALL, value)
     assert (result.output, result.parts, result.is_error) == (output, None, False)
-    assert (result.tag, result.name, result.path) == ("c1", "look", "far")
+    assert (result.tag, result.name, result.path) == ("c1", None, None)
 
 
 BLOCKS = [
@@ -182,7 +182,7 @@ def test_what_the_tool_changes_later_is_not_seen() -> None:
 def test_an_event_shows_blocks_by_their_texts() -> None:
     assert output_shown(result_of(CALL, [TextArtifact("a"), ImageArtifact(PNG)])) == "a\n[image/png]"
     assert output_shown(result_of(CALL, {"a": 1})) == {"a": 1}
-    assert error_result(CALL, "bad") == ActionResultMessageContent("c1", "bad", name="look", path="far", is_error=True)
+    assert error_result(CALL, "bad") == ActionResultMessageContent("c1", "bad", is_error=True)
 
 
 values = st.recursive(

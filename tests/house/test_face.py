@@ -13,7 +13,7 @@ import llmneutral
 from tests.house.tree import PACKAGES, parsed
 
 PROMISED = (
-    "BasePromptDriver ConfigurationError Conversion ConversionError Defaults DriversConfig LLMNeutralError PromptStack"
+    "Agent BasePromptDriver ConfigurationError Conversion ConversionError Defaults DriversConfig LLMNeutralError PromptStack"
     " ProviderError aggregate convert make_driver normalize normalize_stream read_request resolve_api_mode validate"
 ).split()
 """What the contract names; the face may have more."""

@@ -1,0 +1,190 @@
+"""A whole run over each API: what the SDK's body holds at each step; tools native and as text; the official SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pydantic
+import pytest
+
+from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, ToolLoopError
+from llmneutral.agent.loop import TAKEN
+from llmneutral.convert.feedback import NO_ACTION
+from llmneutral.transports import registered
+from tests.agent.scripts import Counter, Turns, Wired, assert_valid, results
+from tests.agent.test_agent import WAYS, Asking
+from tests.drivers.endpoints import APIS, body_of, chunks_of, driver_for
+from tests.laws.answers import WIRE
+from tests.loopback import Loopback, streamed, whole
+
+ways = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
+CALLS = [("call", "call00001", "count", '{"n": 1}'), ("call", "call00002", "count", '{"n": 2}')]
+
+
+class Answer(pydantic.BaseModel):
+    n: int
+
+
+# --- every API ----------------------------------------------------------------------------------
+
+
+@ways
+@pytest.mark.parametrize("api", [api for api in registered() if api in WIRE])
+def test_a_run_over_each_api(api: str, ask: Asking) -> None:
+    counter = Counter()
+    driver = Wired(api, CALLS, "three in all", "well", max_tokens=100)
+    agent = Agent(driver, tools=[counter.tool(lambda n: {"counted": n})], system="be kind")
+    result = ask(agent, "count")
+    assert (result.text, result.steps) == ("three in all", 2)
+    assert sorted(counter.seen) == [1, 2]
+    second = json.dumps(driver.sent[1].to_json(), ensure_ascii=False)
+    assert second.index("counted") < second.rindex("counted")
+    assert driver.sent[1].open_calls == ()
+    assert [change.why for change in driver.sent[1].changes] == [change.why for change in driver.sent[0].changes]
+    assert agent.memory is not None
+    assert_valid(agent.memory.messages)
+    assert ask(agent, "and?").text == "well"
+
+
+@ways
+@pytest.mark.parametrize("api", ["chat_completions", "codex_responses", "anthropic_messages", "gemini_native"])
+def test_tools_as_text_make_no_difference(api: str, ask: Asking) -> None:
+    counter = Counter()
+    turns = [
+        'Thought: I count.\nActions: [{"tag": "a1", "name": "count", "input": {"n": 1}}]',
+        'Thought: Again.\nActions: [{"tag": "a1", "name": "count", "input": {"n": 1}}, {"name": "cuont", "input": {}}]',
+        "Actions: [{",
+        "Thought: That was two.",
+        "Answer: two",
+        "Answer: well",
+    ]
+    driver = Wired(api, *turns, max_tokens=100, use_native_tools=False)
+    agent = Agent(driver, tools=[counter.tool()])
+    result = ask(agent, "count")
+    assert (result.text, result.steps) == ("two", 5)
+    assert counter.seen == [1, 1]
+    assert result.calls[0].tag == "a1"
+    assert len({call.tag for call in result.calls}) == 4
+    assert agent.memory is not None
+    told = [each.output for each in results(agent.memory.messages).values() if each.is_error]
+    assert str(told[0]).startswith("There is no tool 'cuont'. Tools: count")
+    assert "not valid JSON" in str(told[1])
+    assert any([NO_ACTION in message.to_text() for message in agent.memory.messages])
+    body = driver.sent[1].to_json()
+    assert "tools" not in body
+    assert "Observations" in json.dumps(body)
+    assert_valid(agent.memory.messages)
+    assert ask(agent, "well?").text == "well"
+
+
+@ways
+def test_tools_as_text_that_cannot_be_read_are_bounded(ask: Asking) -> None:
+    driver = Wired("chat_completions", *["Actions: [{"] * 3, use_native_tools=False)
+    agent = Agent(driver, tools=[Counter().tool()])
+    with pytest.raises(ToolLoopError, match="3 answers in a row"):
+        ask(agent, "count")
+    assert agent.memory is not None
+    assert_valid(agent.memory.messages)
+    blocks = [block for message in agent.memory.messages for block in message.content]
+    assert len([block for block in blocks if isinstance(block, InvalidActionCallMessageContent)]) == 3
+
+
+@ways
+def test_a_driver_of_ones_own_reads_tools_as_text_too(ask: Asking) -> None:
+    counter = Counter()
+    driver = Turns('Actions: {"name": "count", "input": {"n": 4}}', "Answer: four", use_native_tools=False)
+    result = ask(Agent(driver, tools=[counter.tool()]), "count")
+    assert (result.text, counter.seen) == ("four", [4])
+    assert "Observations:" in driver.stacks[1].messages[-1].to_text()
+
+
+@ways
+@pytest.mark.parametrize("text", [False, True], ids=["native", "as text"])
+def test_a_structured_answer_is_repaired_within_the_run(ask: Asking, text: bool) -> None:
+    counter = Counter()
+    turns: list[Any]
+    if text:
+        first = 'Actions: [{"name": "count", "input": {"n": 1}}]'
+        turns = [first, 'Answer: {"n": "x"}', 'Answer: {"n": 3}']
+        options: dict[str, Any] = {"use_native_tools": False, "structured_output_strategy": "rule"}
+    else:
+        turns = [CALLS, [("call", "x1", "final_answer", '{"n": "x"}')], [("call", "x2", "final_answer", '{"n": 3}')]]
+        options = {"structured_output_strategy": "tool"}
+    driver = Wired("chat_completions", *turns, **options)
+    agent = Agent(driver, tools=[counter.tool()], output_schema=Answer)
+    result = ask(agent, "count")
+    assert result.parsed == Answer(n=3)
+    assert result.steps == 2
+    assert len(driver.sent) == 3
+    assert agent.memory is not None
+    assert_valid(agent.memory.messages)
+    told = results(agent.memory.messages)
+    assert text or told["x2"].output == TAKEN
+    assert "x1" not in told  # the rejected answer is no part of the conversation
+
+
+@ways
+def test_rejected_answers_are_kept_where_that_is_asked_for(ask: Asking) -> None:
+    turns = [[("call", "x1", "final_answer", '{"n": "x"}')], [("call", "x2", "final_answer", '{"n": 3}')]]
+    driver = Wired("chat_completions", *turns, structured_output_strategy="tool", keep_repairs=True)
+    agent = Agent(driver, output_schema=Answer)
+    ask(agent, "count")
+    assert agent.memory is not None
+    told = results(agent.memory.messages)
+    assert (told["x1"].is_error, told["x2"].output) == (True, TAKEN)
+    assert_valid(agent.memory.messages)
+
+
+# --- the official SDKs --------------------------------------------------------------------------
+
+
+@ways
+@pytest.mark.parametrize("api", APIS)
+def test_a_run_over_the_official_sdk(api: str, ask: Asking) -> None:
+    counter = Counter()
+    is_streamed = ask in (WAYS["stream"], WAYS["astream"])
+    turns = [[("text", "I count"), *CALLS], [("text", "three in all")]]
+    answers = [streamed(chunks_of(api, turn)) if is_streamed else whole(body_of(api, turn)) for turn in turns]
+    with Loopback(*answers) as server:
+        driver = driver_for(api, server, max_tokens=100)
+        try:
+            agent = Agent(driver, tools=[counter.tool()])
+            result = ask(agent, "count")
+        finally:
+            driver.close()
+    assert (result.text, result.steps, result.usage.total) == ("three in all", 2, 24)
+    assert sorted(counter.seen) == [1, 2]
+    assert len(server.requests) == 2
+    said = json.dumps(server.requests[1].json)
+    assert said.index("call00001") < said.index("call00002")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_stream_that_breaks_off_keeps_what_was_done(api: str) -> None:
+    from llmneutral import StreamInterruptedError
+
+    counter = Counter()
+    first = streamed(chunks_of(api, CALLS))
+    pieces = chunks_of(api, [("text", "three in all")])
+    torn = streamed(pieces[: len(pieces) // 2 + 1])
+    with Loopback(first, torn) as server, driver_for(api, server, max_tokens=100, max_attempts=1) as driver:
+        agent = Agent(driver, tools=[counter.tool()])
+        deltas = agent.stream("count")
+        with pytest.raises(StreamInterruptedError):
+            for _ in deltas:
+                pass
+    assert agent.memory is not None
+    assert len(agent.memory) == 3
+    assert_valid(agent.memory.messages)
+    assert sorted(counter.seen) == [1, 2]
+    assert isinstance(deltas.result, AgentResult)
+
+
+async def test_many_runs_at_once_over_one_driver() -> None:
+    with Loopback(*[whole(body_of("chat_completions", [("text", f"answer {n}")])) for n in range(8)]) as server:
+        driver = driver_for("chat_completions", server)
+        found = await asyncio.gather(*[Agent(driver).arun(f"question {n}") for n in range(8)])
+        await driver.aclose()
+    assert sorted([result.text for result in found]) == [f"answer {n}" for n in range(8)]
