@@ -57,7 +57,9 @@ def prompt(driver: BasePromptDriver, base: Any, source: Any, overrides: Mapping[
     def again(messages: tuple[Message, ...], plan: structured.Plan, before: Call) -> Call:
         asked = {**settings, "structured_output_strategy": plan.strategy, **before.fetched}
         longer = msgspec.structs.replace(given, messages=(*given.messages, *messages))
-        return _wire_call(driver, longer, following(options, before), asked, stream, since=before.since)
+        call = _wire_call(driver, longer, following(options, before), asked, stream, since=before.since)
+        call.fetched = before.fetched
+        return call
 
     has_form = made.fetch is not None or (made.conversion is not None and made.conversion.answer is not None)
     return Asked(made, again, has_form=has_form, after=driver.after_run)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import llmneutral
-from llmneutral import ConfigurationError, ConversionError, Message, PromptStack, profile
+from llmneutral import ConfigurationError, ConversionError, PromptStack, profile
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.ir.jsontext import dumps
 from llmneutral.structured import ANSWER_TOOL, plans
@@ -311,7 +311,7 @@ def test_a_stack_as_such_a_driver_is_given_it() -> None:
 )
 def test_a_plan_touches_nothing_and_is_always_the_same(strategy: str, schema: Any, names: list[str], api: str) -> None:
     tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names]
-    stack = PromptStack([Message("system", "be"), Message("user", "q")], tools=tools, output_schema=schema)
+    stack = PromptStack([turn("system", "be"), turn("user", "q")], tools=tools, output_schema=schema)
     before = stack.to_json()
 
     def ask() -> Any:

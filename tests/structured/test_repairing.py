@@ -40,7 +40,7 @@ def test_a_call_is_answered_by_a_result_with_the_error_flag() -> None:
 
 
 def test_every_call_of_the_turn_has_a_result_and_none_was_run() -> None:
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"name": "look", "input": {}},
         {"name": ANSWER_TOOL, "raw": '{"name": '},
         {"name": ANSWER_TOOL, "raw": "{"},

@@ -1,0 +1,116 @@
+"""Repairs of every kind of driver: in Griptape's style, fallbacks, recordings, codex, the official SDKs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llmneutral import (
+    BasePromptDriver,
+    DeltaMessage,
+    FallbackDriver,
+    Message,
+    PromptStack,
+    StructuredOutputError,
+    TextDeltaMessageContent,
+    TextMessageContent,
+)
+from llmneutral.structured import ANSWER_TOOL
+from tests.drivers.cities import BAD, FACTS, GOOD, ROME, STRATEGIES, City, asked, deltas_of, driver, form, script
+from tests.drivers.endpoints import WAYS, check_deltas
+from tests.drivers.scripted import Scripted, busy
+from tests.payloads import turn
+
+# --- other drivers ----------------------------------------------------------------------------------
+
+
+class Own(BasePromptDriver):
+    """Makes its own requests, in Griptape's style."""
+
+    needs_key = False
+
+    def __init__(self, *texts: str, **options: Any) -> None:
+        super().__init__("own", api_mode="chat_completions", **options)
+        self.texts = list(texts)
+        self.stacks: list[PromptStack] = []
+
+    def try_run(self, prompt_stack: PromptStack) -> Message:
+        self.stacks.append(prompt_stack)
+        return Message("assistant", (TextMessageContent(self.texts.pop(0)),))
+
+    def try_stream(self, prompt_stack: PromptStack) -> Iterator[DeltaMessage]:
+        self.stacks.append(prompt_stack)
+        for letter in self.texts.pop(0):
+            yield DeltaMessage("text", TextDeltaMessageContent(letter))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("strategy", ["native", "rule"])
+def test_a_driver_in_griptapes_style_is_asked_again(way: str, strategy: str) -> None:
+    made = Own(json.dumps(BAD), json.dumps(GOOD))
+    stack = PromptStack([turn("user", "Which city?")], output_schema=City)
+    before = stack.to_json()
+    response = asked(way, made, source=stack, structured_output_strategy=strategy)  # type: ignore[arg-type]
+    assert response.parsed == ROME
+    first, second = made.stacks
+    assert (first.output_schema is City) is (strategy == "native")
+    assert (first.messages[0].role == "system") is (strategy == "rule")
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [message.role for message in second.messages[len(first.messages) :]] == ["assistant", "user"]
+    assert stack.to_json() == before
+
+
+def test_a_driver_in_griptapes_style_may_still_go_by_the_library() -> None:
+    class Passing(Scripted):
+        def try_run(self, prompt_stack: PromptStack) -> Message:
+            return super().try_run(prompt_stack)
+
+    for strategy in STRATEGIES:
+        made = Passing(*script(form(strategy, BAD), form(strategy, GOOD, 2), stream=False), facts=FACTS)
+        assert asked("run", made, structured_output_strategy=strategy).parsed == ROME
+        assert json.dumps(made.sent[0]).count("JSON Schema") == (strategy == "rule")
+        assert [tool["function"]["name"] for tool in made.sent[1].get("tools", ())] == [ANSWER_TOOL] * (
+            strategy == "tool"
+        )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fallback_asks_the_driver_again_that_answered(way: str) -> None:
+    stream = "stream" in way
+    broken = Scripted(*[busy()] * 3, facts=FACTS)
+    answering = driver(form("native", BAD), form("native", GOOD), stream=stream)
+    response = WAYS[way](FallbackDriver([broken, answering]), "Which city?", output_schema=City)
+    assert response.parsed == ROME
+    assert (len(broken.sent), len(answering.sent)) == (3, 2)
+    failing = driver(form("native", BAD), [("text", "")], stream=stream)
+    with pytest.raises(StructuredOutputError):
+        WAYS[way](FallbackDriver([failing, answering]), "Which city?", output_schema=City)
+
+
+def test_a_fallback_gives_the_deltas_of_an_answer_without_content() -> None:
+    deltas, _, error = deltas_of(FallbackDriver([driver([("text", "")], stream=True, max_repairs=0), Scripted()]))
+    check_deltas(deltas)
+    assert isinstance(error, StructuredOutputError)
+
+
+# --- tools as text ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answers_tool_that_stands_as_text(way: str) -> None:
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+
+    def said(value: Any) -> list[tuple[str, str]]:
+        call = {"tag": "a1", "name": ANSWER_TOOL, "input": value}
+        return [("text", f"Thought: done\nActions: {json.dumps([call])}\n")]
+
+    made = driver(said(BAD), said(GOOD), stream="stream" in way)
+    response = asked(way, made, tools=[tool], use_native_tools=False)
+    assert response.parsed == ROME
+    assert all("tools" not in body for body in made.sent)
+    last = made.sent[1]["messages"][-1]
+    assert last["role"] == "user"
+    assert "The arguments do not match the schema:" in json.dumps(last)
