@@ -259,6 +259,36 @@ def ask(question: Question, sink: Sink) -> Outcome:
     return call.run(sink)
 
 
+def ask_until(question: Question, sink: Sink, stop: threading.Event) -> Outcome:
+    """Asks one driver until it has answered, or until it is stopped, which any thread may do.
+
+    Args:
+        question: What is asked.
+        sink: Where the answer is shown while it comes; it must bear being called from another thread.
+        stop: Set, it closes the stream; what has come is kept. A provider that is silent is not waited for.
+
+    Returns:
+        As `ask` does; stopped, with the status "interrupted".
+
+    Raises:
+        LLMNeutralError: As `ask` does.
+    """
+    call = _Call(question)
+    call.prepare()
+    found = Outcome()
+    thread = threading.Thread(target=copy_context().run, args=(_into, found, call, sink, stop), daemon=True)
+    thread.start()
+    while thread.is_alive() and not stop.is_set():
+        thread.join(_LOOK)
+    _wait([thread])
+    if found.exchange is not None or found.error is not None:
+        return found
+    error = _Stopped()
+    outcome = Outcome(call.exchange(error), error)
+    sink.abort(outcome.exchange, error)
+    return outcome
+
+
 def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[Outcome], KeyboardInterrupt | None]:
     """Asks several drivers at the same time.
 

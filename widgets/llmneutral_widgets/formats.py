@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from llmneutral_widgets.bundles import Bundle, exchange_bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.sinks import DisplaySink
-from llmneutral_widgets.views.answer import SECTIONS, footer, summary_line
+from llmneutral_widgets.views.answer import SECTIONS, foot, summary_line
 from llmneutral_widgets.views.blocks import raw
 from llmneutral_widgets.views.page import Html, Room, badge, page, tag, visible
 
@@ -35,13 +34,9 @@ def formed(exchange: Exchange, form: str) -> Bundle:
     if make is None or exchange.status not in ("complete", "refused"):
         return bundle
     record = exchange.to_json()
-    shown = page(tag("div", make(exchange), _foot(record), class_="answer"), sections=SECTIONS)
+    shown = page(tag("div", make(exchange), foot(record), class_="answer"), sections=SECTIONS)
     line = {"text/plain": visible(summary_line(record, with_text=False))} if form == "line" else {}
     return Bundle({**bundle.data, "text/html": str(shown), **line}, bundle.metadata)
-
-
-def _foot(record: Any) -> Html:
-    return tag("div", " · ".join(footer(record)), class_="foot")
 
 
 def _as_line(exchange: Exchange) -> Html:

@@ -69,7 +69,7 @@ def _show_picker(here: Here) -> None:
     if not here.is_rich:
         _list_providers(here)
         return
-    display.publish(panels.picker(here.session.providers).bundle())
+    panels.picker(here.session.providers).show()
 
 
 def _list_providers(here: Here) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TextIO
 from llmneutral_widgets.bundles import Bundle, bundle_of, exchanges_bundle
 from llmneutral_widgets.exchange import Exchange, error_record
 from llmneutral_widgets.scrub import Secrets, current_secrets, plain
+from llmneutral_widgets.segments import fence_after
 from llmneutral_widgets.views.answer import (
     SECTIONS,
     columns_page,
@@ -24,6 +25,7 @@ from llmneutral_widgets.views.answer import (
     frame_body,
     maker,
     summary_line,
+    thinking_fold,
 )
 from llmneutral_widgets.views.page import Html, Room, page, visible
 from llmneutral_widgets.views.pictures import Album
@@ -37,7 +39,6 @@ WINDOW = 4_000
 _PRINT_HZ = 25
 _WORD = re.compile(r"[!-~]*$")
 _LONGEST_WORD = 200
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)$")
 
 Clock = Callable[[], float]
 
@@ -132,21 +133,9 @@ class Window:
         at = text.find("\n\n", len(text) - self._most)
         at = at + 2 if at >= 0 else text.find("\n", len(text) - self._most) + 1 or len(text) - self._most
         for line in text[:at].split("\n"):
-            self._fence = _fence_after(line, self._fence)
+            self._fence = fence_after(line, self._fence)
         self.hidden = self.seen - len(self.text) + at
         self.text = text[at:]
-
-
-def _fence_after(line: str, fence: str) -> str:
-    """The first line of the fence that is open after a line, if one is."""
-    found = _FENCE.match(line)
-    if found is None:
-        return fence
-    if not fence:
-        return line.strip()
-    mark = _FENCE.match(fence)
-    closes = mark is not None and found[1].startswith(mark[1]) and not found[2].strip()
-    return "" if closes else fence
 
 
 def frames(
@@ -172,8 +161,11 @@ class Progress:
     def __init__(self, request: Mapping[str, Any], secrets: Secrets) -> None:
         self.request = dict(request)
         self._secrets = secrets
-        self._answer = Window(clean=secrets.text)
-        self._thinking = Window(clean=secrets.text)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._answer = Window(clean=self._secrets.text)
+        self._thinking = Window(clean=self._secrets.text)
         self._calls: dict[int, tuple[str, Window]] = {}
 
     def add(self, delta: Any) -> None:
@@ -189,6 +181,8 @@ class Progress:
             self._calls[content.index] = (name or content.name or "", given)
         elif kind == "start" and delta.model:
             self.request["answered_by"] = delta.model
+        elif kind == "repair":  # it did not fit its form; another answer comes
+            self._begin()
 
     def body(self) -> Html:
         """Returns a frame without its style sheet."""
@@ -196,8 +190,16 @@ class Progress:
             maker(self.request),
             thinking=(self._thinking.seen, "" if self._answer.seen else self._safe(self._thinking)),
             answer=(self._safe(self._answer), self._answer.hidden),
-            calls=[(name, self._safe(given)) for name, given in self._calls.values()],
+            calls=self.calls(),
         )
+
+    def above(self, *, is_open: bool) -> Html:
+        """Returns the thinking alone, as far as it has come; nothing, if there is none."""
+        return thinking_fold(self._thinking.seen, self._safe(self._thinking) if is_open else "")
+
+    def calls(self) -> list[tuple[str, str]]:
+        """Returns names and arguments of the calls, as far as they have come."""
+        return [(name, self._safe(given)) for name, given in self._calls.values()]
 
     def said(self) -> str:
         """Returns a frame in a few words."""
@@ -363,6 +365,10 @@ class TextSink:
         if delta.kind == "thinking" and not self._is_thinking:
             self._is_thinking = True
             self._write("(thinking)\n")
+        if delta.kind == "repair":  # what is printed is not taken back
+            self._flush(0)
+            self._write("\n(it does not fit its form; asked again)\n")
+            self._is_thinking = False
         if delta.kind not in ("text", "refusal"):
             return
         self._pending += delta.content.text or ""

@@ -12,13 +12,15 @@ import pytest
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, frame_body, summary_line
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.deltas import deltas_page
+from llmneutral_widgets.views.deltas import deltas_page, replay_part
 from llmneutral_widgets.views.page import page
 from llmneutral_widgets.views.payload import Column, comparison, payload_page
-from llmneutral_widgets.views.stack import stack_page
+from llmneutral_widgets.views.spending import spending_part
+from llmneutral_widgets.views.stack import stack_head, stack_page, stack_part
+from llmneutral_widgets.views.transcript import Said, said_part, transcript_page
 from llmneutral_widgets.views.usage import usage_page
 from tests.widgets.closed_set import HIDDEN, HOSTILE, OWN_ATTACKS, is_well_nested, outside_views
-from tests.widgets.samples import RECORD, ROWS, STREAM, column, conversions, stack
+from tests.widgets.samples import RECORD, ROWS, STREAM, column, conversions, png, stack
 
 ADDRESS = 'https://a.example/" onmouseover="window.__hit=1'
 ATTACKS = [
@@ -68,6 +70,25 @@ def _show_frame(data: dict[str, Any]) -> str:
     return page(frame_body(data["name"], thinking=thinking, answer=answer, calls=[(data["call"], data["given"])]))
 
 
+def _show_pieces(data: dict[str, Any]) -> str:
+    """A conversation in the pieces of a live view."""
+    messages, marks = data["messages"], data["marks"]
+    head = stack_head(len(messages), data["tools"], data["name"])
+    return head + stack_part(messages, range(len(messages)), marks=marks, makers=data["makers"], bad=[(3, 2)])
+
+
+def _show_talk(data: dict[str, Any]) -> str:
+    items = [
+        *[Said(message, mark=data["mark"]) for message in data["messages"]],
+        Said(None, data["record"], data["mark"]),
+    ]
+    return transcript_page(items) + said_part(items)
+
+
+def _show_replay(record: list[Any]) -> str:
+    return "".join([replay_part(record, number) for number in (1, 3, len(record) - 4, len(record))])
+
+
 VIEWS: dict[str, tuple[Any, Callable[[Any], str]]] = {
     "answer": (RECORD, exchange_page),
     "answers": ([RECORD, RECORD], comparison_page),
@@ -91,6 +112,13 @@ VIEWS: dict[str, tuple[Any, Callable[[Any], str]]] = {
         {"record": STREAM, "stopped": "5,000 chunks", "badges": ["incomplete"]},
         lambda data: deltas_page(data.pop("record"), **data),
     ),
+    "pieces": (
+        {"messages": MESSAGES, "tools": TOOLS, "marks": {5: "stale"}, "makers": {5: "local"}, "name": "default"},
+        _show_pieces,
+    ),
+    "talk": ({"messages": MESSAGES, "record": RECORD, "mark": "not sent along"}, _show_talk),
+    "replay": (STREAM, _show_replay),
+    "spending": (ROWS, lambda rows: spending_part(rows) + spending_part(rows, png())),
     "usage": (ROWS, lambda rows: usage_page(rows) + usage_page(rows, by="model") + usage_page(rows, by="day")),
     "configs": ([CONFIG, {**CONFIG, "sdk_installed": True}], lambda rows: configs_page(rows, current="openai")),
 }
@@ -165,7 +193,7 @@ def test_hostile_in_each_field_alone(view: str) -> None:
             check(show(given))
 
 
-@pytest.mark.parametrize("view", ["answer", "payload", "deltas"])
+@pytest.mark.parametrize("view", ["answer", "payload", "deltas", "talk", "replay"])
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_hostile_keys(view: str, attack: str) -> None:
     data, show = VIEWS[view]

@@ -107,7 +107,7 @@ def test_a_page_has_its_style_once() -> None:
     assert outside_views(shown) == []
 
 
-@pytest.mark.parametrize("name", ["deltas", "usage"])
+@pytest.mark.parametrize("name", ["deltas", "usage", "replay"])
 def test_a_section_about_all_tables_of_a_view_means_that_view_only(name: str) -> None:
     """The style sheets of all outputs of a notebook hold for all of them."""
     for rule in style_section(name).split("}"):
@@ -115,7 +115,7 @@ def test_a_section_about_all_tables_of_a_view_means_that_view_only(name: str) ->
             assert re.match(rf"(\.llmn)+\.{name} |td\)", selector), selector
 
 
-@pytest.mark.parametrize("name", ["base", "blocks", "answer", "side", "stack", "deltas", "usage"])
+@pytest.mark.parametrize("name", ["base", "blocks", "answer", "side", "stack", "deltas", "usage", "replay", "talk", "live"])
 def test_the_style_sheet(name: str) -> None:
     """It fetches nothing, concerns nothing but our own output, and moves nothing."""
     rules = style_section(name)
@@ -129,6 +129,13 @@ def test_the_style_sheet(name: str) -> None:
 
 def _parts(selector: str) -> list[str]:
     return re.split(r",(?![^(]*\))", selector)
+
+
+def test_the_saved_form_and_the_live_one_hide_each_other_and_nothing_else() -> None:
+    """Rules about the front end's own elements, and so the only ones: each needs one of ours beside it."""
+    rules = style_section("saved")
+    assert re.findall(r"\{([^{}]*)\}", rules) == ["display:none"] * 2
+    assert all("llmn-saved" in selector and "llmn-live" in selector for selector in re.findall(r"([^{}]+)\{", rules))
 
 
 def test_an_unknown_part_of_the_style_sheet() -> None:

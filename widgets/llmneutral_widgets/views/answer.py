@@ -89,10 +89,7 @@ def frame_body(
     """
     room = Room(100_000)
     (thought, shown), (text, hidden) = thinking, answer
-    parts = []
-    if thought:
-        inner = [prose(shown, room)] if shown else []
-        parts.append(fold(f"thinking, {count(thought, 'character')}", *inner, is_open=bool(shown), class_="thinking"))
+    parts = [thinking_fold(thought, shown)]
     if hidden:
         parts.append(tag("p", tag("small", f"{hidden:,} earlier characters are hidden while streaming")))
     parts += [prose(text, room)] if text else []
@@ -108,6 +105,14 @@ def frame_body(
     return tag("div", *parts, tag("div", f"{name} · answering …", class_="foot"), class_="answer")
 
 
+def thinking_fold(letters: int, shown: str) -> Html:
+    """Returns thinking that is still coming: open while there is something of it to show; nothing, if there is none."""
+    if not letters:
+        return Html()
+    inner = [prose(shown, Room(100_000))] if shown else []
+    return fold(f"thinking, {count(letters, 'character')}", *inner, is_open=bool(shown), class_="thinking")
+
+
 def exchange_body(record: Record, room: Room, album: Album) -> Html:
     """Returns an exchange without its style sheet: for a page, a column or a panel."""
     response = _map(record.get("response"))
@@ -117,7 +122,7 @@ def exchange_body(record: Record, room: Room, album: Album) -> Html:
         _verdict(record, response),
         error_body(_map(record.get("error"))),
         _payload(record),
-        tag("div", " · ".join(footer(record)), class_="foot"),
+        foot(record),
         _changes(record.get("changes") or ()),
     ]
     return tag("div", *parts, class_="answer")
@@ -209,6 +214,24 @@ def maker(record: Record) -> str:
 def footer(record: Record) -> list[str]:
     """Returns who answered, what was sent, what came back, how fast, for how much. The unknown is n/a, never 0."""
     return [part for part in (maker(record), _sent(record), _tokens(record), _speed(record), _cost(record)) if part]
+
+
+def foot(record: Record) -> Html:
+    """Returns the footer as markup: what "cached" means here is told by the count of tokens itself."""
+    tokens, said = _tokens(record), footer(record)
+    why = _CACHED_HERE if str(record.get("provider")) in _EMBEDDED else _CACHED
+    parts: list[str] = [
+        tag("span", word, title=why, class_="told") if word == tokens and "cached" in word else word for word in said
+    ]
+    return tag("div", join(parts, " · "), class_="foot")
+
+
+_EMBEDDED = frozenset({"local", "local-responses", "local-messages"})
+_CACHED = "cached: the beginning of the prompt, which the provider had kept from an earlier request"
+_CACHED_HERE = (
+    "cached: the beginning of the prompt, already computed: at first the chat template's opening alone, "
+    "later all that was asked before"
+)
 
 
 def _sent(record: Record) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from llmneutral_widgets.views.jsonlines import compact
-from llmneutral_widgets.views.page import LEFT, Html, badge, count, fitted, fold, join, page, short, tag
+from llmneutral_widgets.views.blocks import prose, raw
+from llmneutral_widgets.views.jsonlines import compact, pretty
+from llmneutral_widgets.views.page import LEFT, Html, Room, badge, count, fitted, fold, join, page, part, short, tag
 
 MOST = 200
 """Rows that are shown: the first and the last half."""
@@ -118,6 +119,61 @@ def _grow(blocks: dict[int, str], deltas: Sequence[Delta]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
+# The stream replayed
+
+REPLAY_SECTIONS = ("blocks", "answer", "deltas", "replay")
+_SHOWN = 20_000
+
+
+def replay_part(record: Sequence[Sequence[Any]], number: int) -> Html:
+    """Returns a stream as it stood after a chunk, as a piece of a live view: the chunk, its deltas, the message so far.
+
+    Args:
+        record: As for `deltas_page`.
+        number: The chunk, counted from 1.
+    """
+    seconds, chunk, deltas = record[number - 1]
+    said = f"chunk {number:,} of {len(record):,} · {float(seconds) * 1000:,.0f} ms"
+    came = [tag("div", _words(delta, 300)) for delta in deltas] or [tag("div", tag("small", "nothing for the message"))]
+    blocks = [_block(kind, name, text) for (kind, _), (name, text) in _so_far(record[:number]).items()]
+    cells = [
+        ("the provider's chunk", tag("pre", pretty(chunk, 40))),
+        ("our deltas", tag("div", *came)),
+        ("the message so far", tag("div", *(blocks or [tag("small", "empty")]), class_="answer")),
+    ]
+    heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head, _ in cells])
+    row = tag("tr", *[tag("td", cell, style=LEFT) for _, cell in cells])
+    table = tag("table", tag("thead", heads), tag("tbody", row))
+    head = tag("div", tag("small", said), class_="facts")
+    return part(head, tag("div", table, class_="wide"), sections=REPLAY_SECTIONS)
+
+
+def _so_far(record: Sequence[Sequence[Any]]) -> dict[tuple[str, int], tuple[str, str]]:
+    """(kind, index) -> name of the tool and text of each block, in the order in which they began."""
+    names: dict[tuple[str, int], str] = {}
+    pieces: dict[tuple[str, int], list[str]] = {}
+    for _, _, deltas in record:
+        for delta in deltas:
+            kind = str(delta.get("kind"))
+            if kind not in (*_FOLDABLE, "refusal"):
+                continue
+            key = (kind, _index(delta))
+            pieces.setdefault(key, []).append(_piece(delta))
+            names[key] = names.get(key) or str(_content(delta).get("name") or "")
+    return {key: (names[key], "".join(found)) for key, found in pieces.items()}
+
+
+def _block(kind: str, name: str, text: str) -> Html:
+    shown, room = text[-_SHOWN:], Room(_SHOWN)
+    if kind == "call":
+        call = tag("div", tag("code", name or "?"), raw(shown, room), class_="call")
+        return tag("div", tag("span", "calls", class_="kind"), call, class_="tool")
+    if kind == "thinking":
+        return fold(f"thinking, {count(len(text), 'character')}", prose(shown, room), class_="thinking", is_open=True)
+    return prose(shown, room)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 # The table
 
 
@@ -183,7 +239,8 @@ def _words(delta: Delta, most: int) -> str:
         return f"{kind} {compact(piece, most)}"
     rest = {key: value for key, value in delta.items() if key not in ("kind", "content") and value is not None}
     if kind == "finish":
-        return short(f"finish {rest.get('finish_reason')} ({rest.get('raw_finish_reason')})", most)
+        own = f" ({rest['raw_finish_reason']})" if rest.get("raw_finish_reason") else ""
+        return short(f"finish {rest.get('finish_reason')}{own}", most)
     if kind == "usage" and isinstance(usage := rest.get("usage"), Mapping):
         rest = {key: value for key, value in usage.items() if isinstance(value, int)}
     return short(" ".join([kind, ", ".join([f"{key} {_value(value)}" for key, value in rest.items()])]).strip(), most)

@@ -151,16 +151,17 @@ def size(octets: int) -> str:
     return f"{octets} bytes" if octets < 1024 else f"{round(octets / 1024):,} KB"
 
 
-def fitted(render: Callable[[int], Html], most: int = 160_000) -> Html:
-    """Returns an output that is no longer than `LIMIT`.
+def fitted(render: Callable[[int], Html], most: int = 160_000, limit: int = LIMIT) -> Html:
+    """Returns an output that is no longer than a limit.
 
     Args:
         render: Makes the output with so many characters of text in it.
         most: The characters to begin with; they are lowered by as much as the output was too long, until it fits.
+        limit: Bytes of the output.
     """
     shown = render(most)
-    while (octets := len(shown.encode())) > LIMIT and most > 100:
-        most = most * LIMIT * 19 // (octets * 20)
+    while (octets := len(shown.encode())) > limit and most > 100:
+        most = most * limit * 19 // (octets * 20)
         shown = render(most)
     return shown
 
@@ -187,8 +188,17 @@ def page(*body: str, sections: tuple[str, ...] = (), rules: str = "") -> Html:
         sections: Parts of the style sheet beside `base`.
         rules: Further rules, made by a view from numbers only.
     """
-    sheet = "".join([style_section(name) for name in ("base", *sections)]) + rules
-    return Html(tag("style", Html(sheet)) + tag("div", *body, class_=" ".join(("llmn", *sections))))
+    return Html(sheet(*sections, rules=rules) + part(*body, sections=sections))
+
+
+def sheet(*sections: str, rules: str = "") -> Html:
+    """Returns a style sheet: `base`, further sections, and rules that a view makes from numbers only."""
+    return tag("style", Html("".join([style_section(name) for name in ("base", *sections)]) + rules))
+
+
+def part(*body: str, sections: tuple[str, ...] = ()) -> Html:
+    """Returns a piece of a live view: a body as `page` makes it, without the sheet, which stands once in the view."""
+    return tag("div", *body, class_=" ".join(("llmn", *sections)))
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,6 +41,8 @@ FIRST, MOST = 3, 60
 _PLACES = 40
 """Blocks of a row that light up; a row of more is too full to follow a light in it."""
 _LINES = 400
+_FIT = 4
+"""Columns beside the neutral one that a page has room for."""
 _FEW = 3
 """Changes that are told without a click."""
 _BLOCK_TEXT = 2_000
@@ -79,6 +81,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     is_sent: bool = False
 
 
+class Shown(NamedTuple):
+    """A comparison: the output, and how many of its rows it has no room for."""
+
+    html: Html
+    hidden: int
+
+
 def comparison(
     messages: Sequence[Mapping[str, Any]],
     columns: Sequence[Column],
@@ -86,6 +95,7 @@ def comparison(
     settings: Mapping[str, Any] | None = None,
     tools: Sequence[Any] = (),
     output_schema: Any = None,
+    most: int = MOST,
 ) -> Html:
     """Returns the comparison as one output.
 
@@ -95,21 +105,55 @@ def comparison(
         settings: Neutral settings of the source.
         tools: Definitions of its tools, in OpenAI's format.
         output_schema: JSON Schema of the answer, or None.
+        most: Rows of messages that are shown; a live view shows more on request, and has as much more room.
     """
+    return compared(
+        messages, columns, settings=settings, tools=tools, output_schema=output_schema, most=most, more="%stack --all"
+    ).html
+
+
+def compared(
+    messages: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
+    *,
+    settings: Mapping[str, Any] | None = None,
+    tools: Sequence[Any] = (),
+    output_schema: Any = None,
+    most: int = MOST,
+    more: str = "",
+) -> Shown:
+    """Returns the comparison with the number of rows that it hides; `more` says where they are, the rest as above."""
     source = (dict(settings or {}), [_tool_line(tool) for tool in tools], output_schema or {})
-    return fitted(lambda most: _comparison(_Comparison(messages, columns, most), source))
+    limit = LIMIT * max(1, most // MOST)
+    hidden = 0
+
+    def render(letters: int) -> Html:
+        nonlocal hidden
+        view = _Comparison(messages, columns, letters, _Size(most, limit, more))
+        html = _comparison(view, source)
+        hidden = view.hidden
+        return html
+
+    return Shown(fitted(render, limit=limit), hidden)
 
 
 def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
     head = [tag("th", "neutral", scope="col", style=LEFT), *[_head(column) for column in view.columns]]
     top = view.keys_row("settings", source[0], "settings")
-    body = view.message_rows()
+    body = view.message_rows() if view.messages or any(column.payload for column in view.columns) else []
     below = [
         view.keys_row("tools", source[1], "tools"),
         view.keys_row("form of the answer", source[2], "form"),
     ]
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", top, *body, *below), class_="side")
-    return page(tag("div", table, class_="wide"), sections=("blocks", "side"), rules=rules(view.most))
+    return page(_wide(table, len(view.columns)), sections=("blocks", "side"), rules=rules(view.most))
+
+
+def _wide(table: Html, columns: int) -> Html:
+    """A table that may be wider than the page; of one that is, a line says so: its shadow is lost with the sheet."""
+    said = f"{columns} columns: the table scrolls sideways, and its first column stays"
+    hint = tag("p", tag("small", said), class_="hint") if columns > _FIT else Html()
+    return join([hint, tag("div", table, class_="wide")])
 
 
 def payload_page(columns: Sequence[Column]) -> Html:
@@ -130,7 +174,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
         head = tag("thead", tag("tr", *map(_head, columns)))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
-        return page(tag("div", table, class_="wide"), sections=("blocks", "side"))
+        return page(_wide(table, len(columns)), sections=("blocks", "side"))
 
     return fitted(render)
 
@@ -141,10 +185,22 @@ def rules(places: int) -> str:
     return "".join([f".llmn tr:has(.k{n}:is(:hover,:focus-within,[open])) .k{n}{{{_LIT}}}" for n in kinds])
 
 
+class _Size(NamedTuple):
+    """Rows, bytes, and where the rows are that do not fit."""
+
+    most: int
+    limit: int
+    more: str
+
+
 class _Comparison:
     """What the rows share: the layouts, the changes of each block, and the number of places of the fullest row."""
 
-    def __init__(self, messages: Sequence[Mapping[str, Any]], columns: Sequence[Column], most: int) -> None:
+    def __init__(
+        self, messages: Sequence[Mapping[str, Any]], columns: Sequence[Column], most: int, size: _Size
+    ) -> None:
+        self.size = size
+        self.hidden = 0
         self.block_text = min(_BLOCK_TEXT, most // 80)
         self.blocks = max(3, most // 400)
         self.lines = max(10, min(_LINES, most // 200 // max(1, len(columns))))
@@ -161,9 +217,9 @@ class _Comparison:
     def message_rows(self) -> list[Html]:
         """The rows of messages: the first few and the last ones, as many as an output has room for."""
         groups = rows(len(self.messages), [found.elements for found in self.layouts]) or [[]]
-        first, last = groups[:FIRST], groups[FIRST:][-(MOST - FIRST) :]
+        first, last = groups[:FIRST], groups[FIRST:][-(self.size.most - FIRST) :]
         shown = [self.row(group, group is groups[-1]) for group in first]
-        room = LIMIT * 3 // 4 - sum(map(len, shown))
+        room = self.size.limit * 3 // 4 - sum(map(len, shown))
         kept: list[Html] = []
         for group in reversed(last):
             made = self.row(group, group is groups[-1])
@@ -171,8 +227,9 @@ class _Comparison:
                 break
             room -= len(made)
             kept.append(made)
-        hidden = len(groups) - len(shown) - len(kept)
-        note = [self.note(f"{hidden:,} more: %stack --all")] if hidden else []
+        self.hidden = len(groups) - len(shown) - len(kept)
+        where = f": {self.size.more}" if self.size.more else ""
+        note = [self.note(f"{self.hidden:,} more{where}")] if self.hidden else []
         return [*shown, *note, *reversed(kept)]
 
     def note(self, said: str) -> Html:

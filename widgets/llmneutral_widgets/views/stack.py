@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, origin, raw, tool_name
-from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, tag
+from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, part, tag
 from llmneutral_widgets.views.pictures import Album
 
 FIRST, LAST = 3, 30
 """Messages shown at the beginning and at the end of a long conversation."""
 _BLOCK_TEXT = 20_000
+SECTIONS = ("blocks", "stack")
 EMPTY = "No messages yet. %%prompt adds the first."
 
 Ref = tuple[int, int]
@@ -47,9 +48,43 @@ def stack_page(
             _list(
                 messages, chosen, _List(messages, tokens or {}, marks or {}, makers or {}, refused, most), tools, name
             ),
-            sections=("blocks", "stack"),
+            sections=SECTIONS,
         )
     )
+
+
+def stack_part(
+    messages: Sequence[Mapping[str, Any]],
+    numbers: Sequence[int],
+    *,
+    tokens: Mapping[int, int] | None = None,
+    marks: Mapping[int, str] | None = None,
+    makers: Mapping[int, str] | None = None,
+    bad: Sequence[Sequence[int]] = (),
+) -> Html:
+    """Returns some messages of a conversation as a piece of a live view: without head, and without its style sheet.
+
+    Args:
+        messages: All of them, as plain data.
+        numbers: Which of them.
+        tokens: As for `stack_page`, and so the others.
+        marks: What is to be said of messages.
+        makers: Who made them.
+        bad: Addresses of blocks that a conversion refused.
+    """
+    refused = {(ref[0], ref[1]) for ref in bad}
+
+    def render(most: int) -> Html:
+        view = _List(messages, tokens or {}, marks or {}, makers or {}, refused, most)
+        return part(*[view.message(number) for number in numbers], sections=SECTIONS)
+
+    return fitted(render)
+
+
+def stack_head(total: int, tools: Sequence[Any] = (), name: str | None = None) -> Html:
+    """Returns what stands above the messages: the conversation's name, how many they are, and what tools there are."""
+    said = [name, count(total, "message"), count(len(tools), "tool") if tools else None]
+    return tag("div", tag("small", " · ".join([word for word in said if word])), class_="facts")
 
 
 def _chosen(total: int, shown: slice | None) -> list[int]:
@@ -62,8 +97,7 @@ def _chosen(total: int, shown: slice | None) -> list[int]:
 def _list(
     messages: Sequence[Mapping[str, Any]], chosen: Sequence[int], view: _List, tools: Sequence[Any], name: str | None
 ) -> Html:
-    said = [name, count(len(messages), "message"), count(len(tools), "tool") if tools else None]
-    head = tag("div", tag("small", " · ".join([part for part in said if part])), class_="facts")
+    head = stack_head(len(messages), tools, name)
     if not messages:
         return join([head, tag("p", EMPTY)])
     items: list[Html] = []

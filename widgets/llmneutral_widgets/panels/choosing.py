@@ -1,29 +1,24 @@
-"""The widgets, thin: each binds a pure view, and shows its static form where there are no widgets.
-
-Callbacks are short, write to the widget's own text and never print: they may run in another thread. What goes wrong in
-one is told in the widget, not in some cell's output.
-"""
+"""Who answers: a dropdown that is bound to `Defaults`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.panels.base import Panel
 from llmneutral_widgets.providers import Providers, with_model
-from llmneutral_widgets.scrub import current_secrets, plain
+from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.configs import configs_page
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
 
-
-class ProviderPicker:
+class ProviderPicker(Panel):
     """A dropdown that is bound to `Defaults`: a pick sets the base, and it follows what is set in code.
 
     Attributes:
-        box: The widget: the dropdown, the model, a mark while a `with` is active, and a line for what went wrong.
-        last_error: What a callback failed with, or None.
+        dropdown: The configs by name.
+        model: The model of the chosen one; any value may be typed.
+        mark: What counts while a `with` is active.
 
     Args:
         providers: The configs by name; those of the library unless given.
@@ -34,9 +29,9 @@ class ProviderPicker:
 
         import llmneutral
 
+        super().__init__()
         self._owned = None if providers is not None else Providers()
         self.providers = providers or self._owned or Providers()
-        self.last_error: BaseException | None = None
         wide = {"width": "22em"}
         self.dropdown = ipywidgets.Dropdown(description="Provider", layout=wide, style={"description_width": "5.5em"})
         self.model = ipywidgets.Combobox(
@@ -48,19 +43,20 @@ class ProviderPicker:
             placeholder="a model's name, then Enter",
         )
         self.mark = ipywidgets.HTML()
-        self.status = ipywidgets.HTML()
-        self.box = ipywidgets.VBox([ipywidgets.HBox([self.dropdown, self.model]), self.mark, self.status])
-        self._handle = llmneutral.Defaults.subscribe(self._guarded(self.follow))
+        self.status.layout.display = "none"
+        both = ipywidgets.HBox([self.dropdown, self.model], layout={"flex_flow": "row wrap"})
+        self.box.children = [self._style, both, self.mark, self.status]
+        self._handle = llmneutral.Defaults.subscribe(self.guarded(self.follow))
         self.follow(llmneutral.Defaults)
-        self.dropdown.observe(self._guarded(self._pick), "value")
-        self.model.observe(self._guarded(self._pick_model), "value")
+        self.dropdown.observe(self.guarded(self._pick), "value")
+        self.model.observe(self.guarded(self._pick_model), "value")
 
     def close(self) -> None:
         """Ends the binding, and takes the widget off the page."""
         self._handle.off()
         if self._owned is not None:
             self._owned.close()
-        self.box.close()
+        super().close()
 
     def follow(self, defaults: Any) -> None:
         """Shows what is in effect: called on every change of the base, and when a `with` is entered or left."""
@@ -106,37 +102,25 @@ class ProviderPicker:
         if model and model != base.model:
             llmneutral.Defaults.drivers_config = with_model(base, model)
 
-    def _guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Tells in the widget what a callback fails with; code that sets `Defaults` never sees it."""
+    def say(self, text: str, *, is_bad: bool = False) -> None:
+        """Tells something below the dropdown; without anything to tell, there is no empty line."""
+        super().say(text, is_bad=is_bad)
+        self.status.layout.display = None if text else "none"
 
-        def call(change: Any) -> None:
-            try:
-                callback(change)
-            except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the widget
-                self.last_error = error
-                said = current_secrets().text(f"{type(error).__name__}: {error}")
-                self.status.value = f"<span role=status>{escape(said)}</span>"
-            else:
-                self.last_error = None
-                if self.status.value:
-                    self.status.value = ""
+    def static(self) -> Bundle:
+        """Returns the table of configs."""
+        import llmneutral
 
-        return call
+        name = llmneutral.Defaults.drivers_config.name
+        shown = configs_page(plain(self.providers.rows()), current=name)
+        return Bundle({"text/html": str(shown), "text/plain": f"Provider: {name}"})
 
-    def bundle(self) -> Bundle:
-        """Returns the widget, and the table of configs for where there are no widgets."""
+    def show(self) -> None:
+        """Shows it, as things are now."""
         import llmneutral
 
         self.follow(llmneutral.Defaults)
-        name = llmneutral.Defaults.drivers_config.name
-        live = self.box._repr_mimebundle_() or {}
-        shown = {"text/html": str(configs_page(plain(self.providers.rows()), current=name))}
-        if WIDGET in live:
-            shown[WIDGET] = live[WIDGET]
-        return Bundle({**shown, "text/plain": f"Provider: {name}"})
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return dict(self.bundle().data)
+        super().show()
 
 
 def _label(row: Any) -> str:

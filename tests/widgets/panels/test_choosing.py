@@ -11,7 +11,7 @@ import pytest
 import llmneutral
 from llmneutral import Defaults
 from llmneutral_widgets import panels
-from llmneutral_widgets.panels import WIDGET, ProviderPicker
+from llmneutral_widgets.panels import ProviderPicker
 from llmneutral_widgets.providers import Providers
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ipywidgets, when it is imported
@@ -122,12 +122,13 @@ def test_what_fails_is_told_in_the_widget_and_nowhere_else(
     monkeypatch.setattr(Providers, "rows", fails)
     Defaults.drivers_config = llmneutral.drivers_config("openai")
     assert isinstance(picker.last_error, RuntimeError)
-    assert picker.status.value == "<span role=status>RuntimeError: no &lt;list&gt; for •••</span>"
+    told = '<div class="llmn-said bad" role="status" aria-live="polite">RuntimeError: no &lt;list&gt; for •••</div>'
+    assert picker.status.value == told
     assert capsys.readouterr() == ("", "")
     monkeypatch.undo()
     Defaults.drivers_config = llmneutral.drivers_config("local")
     assert picker.last_error is None
-    assert picker.status.value == ""
+    assert "RuntimeError" not in picker.status.value
 
 
 def test_controls_have_names(picker: ProviderPicker) -> None:
@@ -137,7 +138,7 @@ def test_controls_have_names(picker: ProviderPicker) -> None:
 
 def test_where_there_are_no_widgets_it_is_a_table(picker: ProviderPicker) -> None:
     bundle = picker._repr_mimebundle_()
-    assert set(bundle) == {WIDGET, "text/html", "text/plain"}
+    assert set(bundle) == {"text/html", "text/plain"}
     assert "no key needed" in bundle["text/html"]
     assert bundle["text/plain"] == "Provider: local"
 

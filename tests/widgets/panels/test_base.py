@@ -1,0 +1,143 @@
+"""What every panel shares: two outputs of which one is seen, a status line, callbacks that tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import llmneutral
+import llmneutral_widgets
+from llmneutral_widgets import session
+from llmneutral_widgets.panels import (
+    WIDGET,
+    Conversation,
+    DeltaView,
+    Panel,
+    PayloadView,
+    ProviderPicker,
+    StackView,
+    UsageView,
+)
+from llmneutral_widgets.panels.base import saved
+from tests.widgets.panels.looking import html, quiet, said, widgets
+from tests.widgets.samples import ROWS, stack
+from tests.widgets.shell import Echo, running
+
+pytestmark = quiet
+
+PANELS: dict[str, Callable[[], Panel]] = {
+    "ProviderPicker": ProviderPicker,
+    "StackView": lambda: StackView(stack()),
+    "PayloadView": lambda: PayloadView(stack()),
+    "DeltaView": DeltaView,
+    "UsageView": lambda: UsageView(ROWS),
+    "Conversation": lambda: Conversation(stack()),
+}
+
+
+@pytest.fixture(autouse=True)
+def someone_answers() -> Iterator[None]:
+    before = llmneutral.Defaults.drivers_config if llmneutral.Defaults.is_set else None
+    llmneutral.Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=Echo())
+    yield
+    session.close()
+    llmneutral.Defaults.drivers_config = before
+
+
+@pytest.fixture(params=PANELS)
+def panel(request: pytest.FixtureRequest) -> Iterator[Panel]:
+    made = PANELS[request.param]()
+    yield made
+    made.close()
+
+
+def test_every_one_has_a_public_name() -> None:
+    for name in PANELS:
+        assert name in dir(llmneutral.widgets)
+        assert getattr(llmneutral.widgets, name) is getattr(llmneutral_widgets, name)
+
+
+def test_the_static_form_holds_no_widget(panel: Panel) -> None:
+    bundle = panel._repr_mimebundle_()
+    assert {"text/html", "text/plain"} <= set(bundle)
+    assert WIDGET not in bundle
+    assert bundle["text/plain"]
+
+
+def test_every_one_has_a_status_line_that_is_read_aloud(panel: Panel) -> None:
+    panel.say("It is <done>.")
+    assert said(panel) == "It is &lt;done&gt;."
+    assert any([each is panel.status for each in widgets(panel.box)])
+
+
+def test_a_kernel_is_shown_the_live_view_and_beside_it_what_is_saved(panel: Panel) -> None:
+    with running(is_kernel=True) as cells:
+        cells.shell.user_ns["panel"] = panel
+        ran = cells.run("panel")
+    live, kept = ran.outputs
+    assert list(live) == [WIDGET]
+    assert {"text/html", "text/plain"} <= set(kept)
+    assert 'class="llmn-saved"' in kept["text/html"]
+    assert ran.error is None
+
+
+def test_a_terminal_is_told_in_words(panel: Panel) -> None:
+    with running(is_kernel=False) as cells:
+        cells.shell.user_ns["panel"] = panel
+        ran = cells.run("panel")
+    assert all([WIDGET not in output for output in ran.outputs])
+    assert panel._repr_mimebundle_()["text/plain"] in ran.plain + ran.printed
+
+
+def test_what_changes_is_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(is_kernel=True) as cells:
+        cells.shell.user_ns["stack"] = grown = llmneutral.PromptStack()
+        ran = cells.run(
+            "from llmneutral import widgets\nview = widgets.StackView(stack)\ndisplay(view)\n"
+            "stack.add_user_message('It has grown.')\nview.refresh()"
+        )
+    assert ran.error is None
+    assert len(grown.messages) == 1
+    assert "It has grown." in ran.outputs[-1]["text/html"]
+
+
+def test_what_a_callback_fails_with_is_told_without_secrets_and_forgotten_when_it_goes_well(panel: Panel) -> None:
+    fails = True
+
+    def act(_: Any) -> None:
+        if fails:
+            raise RuntimeError("no <list> for sk-0123456789abcdef")
+
+    call = panel.guarded(act)
+    call(None)
+    assert said(panel) == "RuntimeError: no &lt;list&gt; for •••"
+    assert type(panel.last_error) is RuntimeError
+    fails = False
+    call(None)
+    assert said(panel) == ""
+    assert str(panel.last_error) == "None"
+
+
+def test_a_hint_is_told(panel: Panel) -> None:
+    panel.tell_error(llmneutral.RateLimitError("too fast", status=429, hint="Wait."))
+    assert said(panel) == "RateLimitError: too fast → Wait."
+
+
+def test_the_live_style_stands_once_and_first(panel: Panel) -> None:
+    assert html(panel.box)[0].startswith("<style>")
+    assert ".llmn-live" in html(panel.box)[0]
+
+
+def test_a_form_without_html_is_saved_as_it_is() -> None:
+    from llmneutral_widgets.bundles import Bundle
+
+    assert saved(Bundle({"text/plain": "x"})).data == {"text/plain": "x"}
+
+
+def test_controls_have_names(panel: Panel) -> None:
+    for each in widgets(panel.box):
+        if re.fullmatch(r"Button|ToggleButton|Dropdown|Combobox|IntSlider|Textarea", type(each).__name__):
+            assert each.description

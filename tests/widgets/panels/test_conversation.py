@@ -1,0 +1,322 @@
+"""Talking in a panel: threads, stops, errors, and what is kept; without a front end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+import llmneutral
+from llmneutral import Defaults
+from llmneutral_widgets import session
+from llmneutral_widgets.exchange import MIME, Exchange
+from llmneutral_widgets.panels import Conversation
+from llmneutral_widgets.views.transcript import EMPTY
+from tests.widgets.panels.looking import buttons, quiet, said, text, widgets
+from tests.widgets.panels.test_stacks import many
+from tests.widgets.shell import Echo
+
+pytestmark = quiet
+SOON = 20.0
+HERE: ContextVar[str] = ContextVar("HERE", default="nowhere")
+
+
+class Waiting(Echo):
+    """Says one word, then waits for leave, or for ever."""
+
+    def __init__(self) -> None:
+        super().__init__("waiting-1")
+        self.leave = threading.Event()
+        self.spoke = threading.Event()
+        self.where = ""
+
+    def try_stream(self, prompt_stack: llmneutral.PromptStack) -> Iterator[llmneutral.DeltaMessage]:
+        self.where = HERE.get()
+        yield llmneutral.DeltaMessage("start", id="w", model=self.model)
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("Well, "))
+        self.spoke.set()
+        self.leave.wait(SOON)
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("yes."))
+        yield llmneutral.DeltaMessage("finish", finish_reason="stop")
+
+
+@pytest.fixture(autouse=True)
+def echo() -> Iterator[Echo]:
+    before = Defaults.drivers_config if Defaults.is_set else None
+    driver = Echo()
+    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
+    yield driver
+    session.close()
+    Defaults.drivers_config = before
+
+
+@pytest.fixture
+def panel() -> Iterator[Conversation]:
+    made = Conversation()
+    yield made
+    made.close()
+
+
+def ask(panel: Conversation, words: str) -> str:
+    """Types a question, presses Send, waits; returns what the status line tells."""
+    panel.question.value = words
+    panel.send_button.click()
+    assert panel.wait(SOON)
+    return said(panel)
+
+
+def waiting() -> Waiting:
+    driver = Waiting()
+    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
+    return driver
+
+
+def test_a_question_is_answered_into_the_panel_and_the_session(panel: Conversation, echo: Echo) -> None:
+    assert EMPTY in text(panel.box)
+    assert ask(panel, "hello there") == "done, 2 tokens"
+    shown = text(panel.box)
+    assert "hello there" in shown
+    assert "HELLO THERE" in shown
+    assert "custom · echo-1 · no earlier messages" in shown, "who answered is named"
+    assert EMPTY not in shown
+    assert panel.question.value == ""
+    (turn,) = session.current().conversation().turns
+    assert turn.exchange.status == "complete"
+    assert len(session.current().rows) == 1
+
+
+def test_the_next_question_takes_the_conversation_along(panel: Conversation, echo: Echo) -> None:
+    ask(panel, "one")
+    ask(panel, "two")
+    assert echo.texts() == ["user: one", "assistant: ONE ", "user: two"]
+
+
+def test_whoever_defaults_names_at_the_moment_of_sending_answers(panel: Conversation) -> None:
+    ask(panel, "one")
+    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=Echo("echo-2"))
+    ask(panel, "two")
+    assert [turn.exchange.model for turn in session.current().conversation().turns] == ["echo-1", "echo-2"]
+    assert panel.picker.model.value == "echo-2"
+
+
+def test_the_driver_is_pinned_when_it_is_sent(panel: Conversation) -> None:
+    driver = waiting()
+    panel.send("a question")
+    assert driver.spoke.wait(SOON)
+    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=Echo("another"))
+    driver.leave.set()
+    assert panel.wait(SOON)
+    exchange = session.current().last
+    assert exchange is not None
+    assert (exchange.model, exchange.text) == ("waiting-1", "Well, yes.")
+
+
+def test_the_thread_has_the_context_of_the_press_and_prints_nothing(
+    panel: Conversation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver = waiting()
+    driver.leave.set()
+    token = HERE.set("in the cell")
+    try:
+        panel.send("where are you?")
+    finally:
+        HERE.reset(token)
+    assert panel.wait(SOON)
+    assert driver.where == "in the cell"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stop_keeps_what_has_come_though_the_provider_is_silent(panel: Conversation) -> None:
+    driver = waiting()
+    panel.send("a question")
+    assert driver.spoke.wait(SOON)
+    assert panel.is_answering
+    assert (panel.send_button.disabled, panel.stop_button.disabled) == (True, False)
+    began = time.monotonic()
+    panel.stop_button.click()
+    assert panel.wait(SOON)
+    assert time.monotonic() - began < 5
+    assert said(panel) == "stopped; what had come is kept"
+    exchange = session.current().last
+    assert exchange is not None
+    assert (exchange.status, exchange.text) == ("interrupted", "Well, ")
+    assert exchange.usage.output_total is None, "a count that was cut short is no count"
+    assert (panel.send_button.disabled, panel.stop_button.disabled) == (False, True)
+    assert "interrupted" in text(panel.box)
+    driver.leave.set()
+    time.sleep(0.2)
+    assert "yes." not in text(panel.box), "what comes after the end is not shown"
+    assert len(session.current().conversation().turns) == 1
+
+
+def test_a_second_question_waits_for_the_first_answer(panel: Conversation) -> None:
+    driver = waiting()
+    panel.send("a question")
+    panel.send("another one")
+    assert said(panel) == "An answer is coming: Stop ends it."
+    panel.new_button.click()
+    assert said(panel) == "An answer is coming: Stop ends it."
+    driver.leave.set()
+    assert panel.wait(SOON)
+    assert len(session.current().conversation().turns) == 1
+
+
+def test_an_error_is_in_the_status_line_and_the_question_in_its_field(
+    panel: Conversation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(panel, "please fail now") == "InvalidRequestError: it failed → Ask something else."
+    assert isinstance(panel.last_error, llmneutral.InvalidRequestError)
+    assert panel.question.value == "please fail now"
+    assert "PLEASE FAIL" in text(panel.box), "what had come is kept"
+    assert "not sent along" in panel._repr_mimebundle_()["text/html"]
+    assert capsys.readouterr() == ("", "")
+    assert ask(panel, "better now") == "done, 2 tokens"
+    assert panel.last_error is None
+
+
+def test_what_is_typed_meanwhile_is_not_overwritten(panel: Conversation) -> None:
+    driver = waiting()
+    panel.question.value = "stop there"
+    panel.send_button.click()
+    assert driver.spoke.wait(SOON)
+    panel.question.value = "the next one"
+    driver.leave.set()
+    assert panel.wait(SOON)
+    assert panel.question.value == "the next one"
+
+
+def test_an_interrupt_inside_the_driver_is_an_end_and_no_error(panel: Conversation) -> None:
+    assert ask(panel, "please stop now") == "stopped; what had come is kept"
+    assert panel.last_error is None
+    assert session.current().conversation().turns[0].exchange.status == "interrupted"
+
+
+def test_nobody_is_asked_without_a_key_and_the_question_stays(
+    panel: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    Defaults.drivers_config = llmneutral.AnthropicDriversConfig()
+    told = ask(panel, "hello")
+    assert "ANTHROPIC_API_KEY" in told
+    assert panel.question.value == "hello"
+    assert session.current().conversation().turns == []
+
+
+def test_a_secret_is_told_nowhere(panel: Conversation, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "geheimnis-0815-4711")
+    monkeypatch.setattr(echo, "try_stream", _leaking)
+    told = ask(panel, "tell me geheimnis-0815-4711")
+    everything = told + text(panel.box) + str(panel._repr_mimebundle_())
+    assert "geheimnis-0815-4711" not in everything.replace(panel.question.value, "")
+    assert "•••" in told
+
+
+def _leaking(prompt_stack: llmneutral.PromptStack) -> Iterator[llmneutral.DeltaMessage]:
+    for piece in ("it is geheimnis", "-0815", "-4711, really"):
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent(piece))
+    raise llmneutral.InvalidRequestError("no geheimnis-0815-4711 here")
+
+
+@pytest.mark.parametrize("words", ["", "  \n"])
+def test_an_empty_question_is_none(panel: Conversation, words: str) -> None:
+    assert ask(panel, words) == "Type a question first."
+    assert session.current().conversation().turns == []
+
+
+def test_a_stack_is_a_conversation_of_its_own_with_its_tools_and_settings(echo: Echo) -> None:
+    def leaf(colour: str) -> str:
+        """Tells of a leaf."""
+        return colour
+
+    given = llmneutral.PromptStack(tools=[leaf], settings={"temperature": 0.5})
+    given.add_system_message("Be brief.")
+    given.add_user_message("one")
+    given.add_assistant_message("ONE")
+    panel = Conversation(given)
+    assert panel.name == "panel-1"
+    assert "ONE" in text(panel.box)
+    ask(panel, "two")
+    assert echo.texts() == ["system: Be brief.", "user: one", "assistant: ONE", "user: two"]
+    assert list(echo.stacks[-1].tools) == [leaf]
+    assert echo.stacks[-1].settings["temperature"] == 0.5
+    assert len(given.messages) == 3, "the user's own stack is left as it is"
+    assert Conversation(given).name == "panel-2"
+    panel.close()
+
+
+def test_a_name_is_a_conversation_of_the_session() -> None:
+    panel = Conversation("other")
+    ask(panel, "hello")
+    assert len(session.current().conversation("other").turns) == 1
+    assert session.current().conversation("default").turns == []
+    panel.close()
+
+
+def test_new_empties_the_conversation(panel: Conversation) -> None:
+    ask(panel, "hello")
+    panel.new_button.click()
+    assert session.current().conversation().turns == []
+    assert EMPTY in text(panel.box)
+    assert said(panel) == "The conversation is empty."
+
+
+def test_a_long_one_shows_its_end_and_a_button_brings_earlier_ones() -> None:
+    panel = Conversation(many(100))
+    assert "message 70" in text(panel.box)
+    assert "message 69" not in text(panel.box)
+    buttons(panel.box)["Show 50 of 70 earlier messages"].click()
+    assert "message 20" in text(panel.box)
+    assert "message 19" not in text(panel.box)
+    buttons(panel.box)["Show 20 of 20 earlier messages"].click()
+    assert "message 0you" in text(panel.box)
+    assert not [name for name in buttons(panel.box) if "earlier" in name]
+    panel.close()
+
+
+def test_the_tabs_show_the_conversation_as_it_is(panel: Conversation) -> None:
+    tabs = panel.box.children[1]
+    assert tabs.titles == ("Talk", "Stack", "Payloads", "Deltas", "Usage")
+    ask(panel, "hello")
+    for number, words in enumerate(("HELLO", "2 messages", "anthropic_messages", "chunk 5 of 5", "echo-1")):
+        tabs.selected_index = number
+        assert words in text(tabs.children[number])
+    tabs.selected_index = 1
+    ask(panel, "again")
+    assert "4 messages" in text(tabs.children[1]), "the open tab follows"
+    assert panel.last_error is None
+
+
+def test_what_is_read_and_reached_by_tab_is_in_order_and_has_names(panel: Conversation) -> None:
+    controls = [
+        each for each in widgets(panel.box) if type(each).__name__ in ("Dropdown", "Combobox", "Textarea", "Button")
+    ]
+    assert [each.description for each in controls] == ["Provider", "Model", "Question", "Send", "Stop", "New"]
+    assert all([each.tooltip for each in controls[3:]])
+
+
+def test_the_saved_form_is_the_transcript_with_its_exchanges(panel: Conversation) -> None:
+    ask(panel, "one")
+    ask(panel, "two")
+    bundle = panel.static()
+    assert "ONE" in bundle.data["text/html"]
+    assert bundle.data["text/plain"] == "Conversation default: 4 messages"
+    newest = bundle.data[MIME]
+    assert Exchange.from_json(newest).text == "TWO "
+    assert [Exchange.from_json(other).text for other in newest["others"]] == ["ONE "]
+    assert bundle.metadata["llmneutral"]["exchange_id"] == newest["id"]
+
+
+def test_closing_stops_the_answer() -> None:
+    driver = waiting()
+    panel = Conversation()
+    panel.send("a question")
+    assert driver.spoke.wait(SOON)
+    panel.close()
+    assert panel.wait(SOON)
+    exchange: Any = session.current().last
+    assert exchange.status == "interrupted"
+    driver.leave.set()

@@ -1,0 +1,127 @@
+"""What was spent: table, sums, picture."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llmneutral_widgets import session
+from llmneutral_widgets.panels import UsageView
+from llmneutral_widgets.panels.spending import picture
+from llmneutral_widgets.views.spending import Spent, spent
+from llmneutral_widgets.views.usage import EMPTY
+from tests.widgets.closed_set import outside_views
+from tests.widgets.panels.looking import html, quiet, text
+from tests.widgets.samples import ROWS
+
+pytestmark = quiet
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    yield
+    session.close()
+
+
+def test_calls_and_what_they_come_to() -> None:
+    view = UsageView(ROWS)
+    assert "claude-sonnet-5-5" in text(view.box)
+    assert "≥ 812" in text(view.box)
+    assert "tokens in → out: anthropic 812 → 96 · local – → –" in text(view.box)
+
+
+@pytest.mark.parametrize("by", ["provider", "model", "stack", "day"])
+def test_sums_by(by: str) -> None:
+    view = UsageView(ROWS)
+    view.by.value = by
+    assert view.frame.index.name == by
+    assert list(view.frame["calls"]) == [1, 1]
+    assert view.last_error is None
+
+
+def test_no_calls_yet() -> None:
+    view = UsageView()
+    assert EMPTY in text(view.box)
+    assert len(view.frame) == 0
+
+
+def test_the_calls_of_the_session_are_read_again() -> None:
+    view = UsageView()
+    session.current().rows += ROWS
+    view.refresh()
+    assert "anthropic" in text(view.box)
+
+
+def test_the_frame_knows_what_is_unknown() -> None:
+    import pandas
+
+    frame = UsageView(ROWS).frame
+    assert frame["input_total"].dtype == "Int64"
+    assert frame["input_total"][1] is pandas.NA
+
+
+def test_without_matplotlib_there_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    view = UsageView(ROWS)
+    assert not any(["<img" in value for value in html(view.box)])
+    assert "anthropic 812 → 96" in text(view.box)
+
+
+@pytest.mark.skipif(not HAS_MATPLOTLIB, reason="draws with matplotlib, which the library does not need")
+@pytest.mark.filterwarnings("ignore")  # of matplotlib's own imports
+def test_with_matplotlib_there_is_a_picture_and_the_words() -> None:
+    view = UsageView(ROWS)
+    shown = next(value for value in html(view.box) if "<img" in value)
+    assert 'alt="tokens in → out: anthropic 812 → 96 · local – → –"' in shown
+    assert outside_views(shown) == []
+    assert "pyplot" not in " ".join([name for name in sys.modules if name.startswith("matplotlib.pyplot")])
+
+
+def test_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for matplotlib: which numbers are drawn, in which order."""
+    drawn: list[Any] = []
+    monkeypatch.setitem(sys.modules, "matplotlib", _Module())
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", _Module())
+    monkeypatch.setattr("llmneutral_widgets.panels.spending.bars", lambda frame, axes: drawn.append(frame))
+    made = picture([Spent("a$b", 5, None), Spent("b", None, None), Spent("c", 1, 2)])
+    assert made == b"png"
+    (frame,) = drawn
+    assert list(frame.index) == ["c", r"a\$b"]
+    assert frame.to_dict("list") == {"input": [1, 5], "output": [2, 0]}
+
+
+class _Axes:
+    pass
+
+
+class _Figure:
+    def __init__(self, **options: Any) -> None:
+        assert options["figsize"][0] > options["figsize"][1]
+
+    def subplots(self) -> _Axes:
+        return _Axes()
+
+    def savefig(self, buffer: Any, **options: Any) -> None:
+        assert options == {"format": "png", "transparent": True}
+        buffer.write(b"png")
+
+
+class _Module:
+    Figure = _Figure
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    assert picture(spent([{"provider": "local"}])) is None
+    assert picture([]) is None
+
+
+def test_the_static_form() -> None:
+    bundle = UsageView(ROWS)._repr_mimebundle_()
+    assert bundle["text/plain"] == "tokens in → out: anthropic 812 → 96 · local – → –"
+    assert "≥ 812" in bundle["text/html"]

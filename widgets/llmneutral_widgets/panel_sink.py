@@ -1,0 +1,158 @@
+"""An answer inside a widget, while it comes: finished pieces that never change again, and a live end.
+
+What must live here: the sink of a panel. A frame costs what its live end costs, however long the answer is; a front end
+paints only that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from llmneutral_widgets.exchange import Exchange, error_record
+from llmneutral_widgets.scrub import Secrets, current_secrets, plain
+from llmneutral_widgets.segments import Segments
+from llmneutral_widgets.sinks import Clock, Progress, Throttle
+from llmneutral_widgets.views.answer import SECTIONS, answer_block, error_body, exchange_body, frame_body, maker
+from llmneutral_widgets.views.blocks import prose
+from llmneutral_widgets.views.page import Html, Room, fitted, part, tag
+from llmneutral_widgets.views.pictures import Album
+
+HZ = 20
+"""Frames a second, at most."""
+WHOLE = 12_000
+"""Characters of an answer that is painted once more as a whole when it has ended; a longer one keeps its pieces."""
+_GROUP = 32
+"""Pieces in one box: a box tells all its children when it gets a new one."""
+_ROOM = 100_000
+
+
+class PanelSink:
+    """Shows an answer in a box of a panel; any thread may push to it. What comes after the end is ignored.
+
+    Args:
+        box: A VBox that is the answer's alone.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, box: Any, now: Clock = perf_counter) -> None:
+        import ipywidgets
+
+        self.box = box
+        self._lock = threading.RLock()
+        self._throttle = Throttle(HZ, now=now)
+        self._progress = Progress({}, Secrets())
+        self._text = Segments()
+        self._is_over = False
+        # What the pieces share: each of their own would be two more models in the front end.
+        wide = {"width": "auto", "margin": "0"}
+        self._shared = {"layout": ipywidgets.Layout(**wide), "style": ipywidgets.HTMLMath.style.klass()}
+        self._above, self._end = self._piece(""), self._piece("")
+        self._groups: list[Any] = []
+
+    def start(self, request: Mapping[str, Any]) -> None:
+        """Begins; the first frame is shown at once."""
+        with self._lock:
+            secrets = current_secrets()
+            self._progress = Progress(request, secrets)
+            self._text = Segments(secrets.text, secrets.held)
+            self._arrange()
+            self._show()
+
+    def push(self, delta: Any) -> None:
+        """Takes a delta, and shows a frame if one is due."""
+        with self._lock:
+            if self._is_over:
+                return
+            if delta.kind in ("text", "refusal"):
+                self._text.add(delta.content.text or "")
+            else:
+                self._progress.add(delta)
+            if self._throttle.is_due():
+                self._show()
+
+    def finish(self, exchange: Exchange) -> None:
+        """Shows the whole."""
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = True
+            record = exchange.to_json()
+            blocks = [str(block.get("type")) for block in (record["response"] or {}).get("blocks") or ()]
+            if self._text.seen > WHOLE and blocks.count("text") == 1:
+                self._keep_pieces(record)
+            else:
+                self._above.value, self._end.value = "", self._fitted(record)
+                self._groups = []
+            self._arrange()
+
+    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+        """Shows what there is, and why it is not more."""
+        if exchange is not None:
+            self.finish(exchange)
+            return
+        with self._lock:
+            if not self._is_over:
+                self._is_over = True
+                self._groups, self._above.value = [], ""
+                self._end.value = _body(error_body(plain(error_record(error))))
+                self._arrange()
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _keep_pieces(self, record: Mapping[str, Any]) -> None:
+        """Ends a long answer: its pieces stay, what else there is comes above and below."""
+        pieces, end = self._freeze(), self._text.end(is_last=True)
+        self._add([*pieces, self._prose(end.shown)])
+        blocks = record["response"]["blocks"]
+        thoughts = [answer_block(block, Room(_ROOM), Album(0)) for block in blocks if block.get("type") == "thinking"]
+        self._above.value = _body(tag("div", *thoughts, class_="answer")) if thoughts else ""
+        rest = [block for block in blocks if block.get("type") not in ("text", "thinking")]
+        self._end.value = self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
+
+    def _show(self) -> None:
+        """Shows a frame: new finished pieces, and the live end."""
+        if new := self._freeze():
+            self._add(new)
+            self._arrange()
+        progress = self._progress
+        above = _body(progress.above(is_open=not self._text.seen))
+        if self._above.value != above:
+            self._above.value = above
+        calls = progress.calls()
+        text = self._text.end().shown
+        self._end.value = _body(frame_body(maker(progress.request), thinking=(0, ""), answer=(text, 0), calls=calls))
+        self._throttle.shown(len(self._end.value))
+
+    def _freeze(self) -> list[Any]:
+        return [self._prose(segment.shown) for segment in self._text.finished()]
+
+    def _prose(self, text: str) -> Any:
+        return self._piece(_body(tag("div", prose(text, Room(_ROOM)), class_="answer")))
+
+    def _add(self, pieces: list[Any]) -> None:
+        import ipywidgets
+
+        for piece in pieces:
+            if not self._groups or len(self._groups[-1].children) >= _GROUP:
+                self._groups.append(ipywidgets.VBox(layout=self._shared["layout"]))
+            self._groups[-1].children = [*self._groups[-1].children, piece]
+
+    def _arrange(self) -> None:
+        children = [self._above, *self._groups, self._end]
+        if [*self.box.children] != children:
+            self.box.children = children
+
+    def _piece(self, html: str) -> Any:
+        import ipywidgets
+
+        return ipywidgets.HTMLMath(html, **self._shared)
+
+    def _fitted(self, record: Mapping[str, Any]) -> str:
+        return str(fitted(lambda most: part(exchange_body(record, Room(most), Album()), sections=SECTIONS)))
+
+
+def _body(body: Html) -> str:
+    return str(part(body, sections=SECTIONS)) if body else ""

@@ -1,0 +1,166 @@
+"""What every panel shares: the live view, its saved form beside it, a status line, and callbacks that tell what failed.
+
+A panel is shown as two outputs. The first holds nothing but the live view; the second is the static form, and that is
+what a saved notebook shows: a front end that reopens it finds no live view any more. While the live one stands on the
+page, a rule of the style sheet hides the static one, so that only one of them is seen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from html import escape
+from typing import Any
+
+from llmneutral_widgets import display
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.exchange import error_record
+from llmneutral_widgets.scrub import current_secrets, plain
+from llmneutral_widgets.views.page import Html, line, sheet, style_section, tag, visible
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+MORE = 50
+"""Rows, or messages, that a press of "show more" brings."""
+_LONGEST_STATUS = 400
+
+
+class Panel(ABC):
+    """A live view of something, which is bound to this kernel.
+
+    Attributes:
+        box: The widget.
+        status: Its line for what is going on; a screen reader tells when it changes.
+        last_error: What a callback failed with, or None.
+
+    Args:
+        *sections: Parts of the style sheet that its pieces need.
+    """
+
+    def __init__(self, *sections: str) -> None:
+        import ipywidgets
+
+        self.last_error: BaseException | None = None
+        self._style = ipywidgets.HTML(_live_sheet(sections), layout={"display": "none"})
+        self.status = ipywidgets.HTML(_status(""))
+        self.box = ipywidgets.VBox(layout={"width": "100%"})
+        self.box.add_class("llmn-live")
+        self._outputs: list[display.Output] = []
+
+    @abstractmethod
+    def static(self) -> Bundle:
+        """Returns the static form: what is saved, and what is shown where there are no widgets."""
+
+    def close(self) -> None:
+        """Ends what the panel listens to, and takes it off the page; its saved form stays."""
+        self.box.close()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Showing
+
+    def show(self) -> None:
+        """Shows the panel: the live view, and beside it the form that is saved."""
+        live = (self.box._repr_mimebundle_() or {}) if display.has_kernel() else {}
+        if WIDGET in live:
+            display.publish(Bundle({WIDGET: live[WIDGET]}))
+        self._outputs.append(display.publish(saved(self.static())))
+
+    def keep(self) -> None:
+        """Brings the saved form up to date."""
+        if self._outputs:
+            bundle = saved(self.static())
+            for output in self._outputs:
+                output.update(bundle)
+
+    def _ipython_display_(self) -> None:
+        self.show()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return dict(self.static().data)
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Telling
+
+    def say(self, text: str, *, is_bad: bool = False) -> None:
+        """Tells something in the status line, without secrets."""
+        told = _status(line(current_secrets().text(visible(text)), _LONGEST_STATUS), is_bad=is_bad)
+        if self.status.value != told:
+            self.status.value = told
+
+    def tell_error(self, error: BaseException) -> None:
+        """Tells in the status line what failed, and what to do."""
+        self.last_error = error
+        record = plain(error_record(error)) or {}
+        hint = f" → {record['hint']}" if record.get("hint") else ""
+        self.say(f"{record.get('name')}: {record.get('message')}{hint}", is_bad=True)
+
+    def guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Returns a callback that tells in the panel what it fails with: nothing of it reaches a cell's output."""
+
+        @wraps(callback)
+        def call(*given: Any) -> None:
+            before = self.last_error
+            try:
+                callback(*given)
+            except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the panel
+                self.tell_error(error)
+            else:
+                # Only an error that stood there before: an answer may have failed in the meantime.
+                if before is not None and self.last_error is before:
+                    self.last_error = None
+                    self.say("")
+
+        return call
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pieces
+
+
+def saved(bundle: Bundle) -> Bundle:
+    """Returns a static form as the output that is saved, which a live view before it hides."""
+    html = bundle.data.get("text/html")
+    if html is None:
+        return bundle
+    wrapped = tag("style", Html(style_section("saved"))) + tag("div", Html(html), class_="llmn-saved")
+    return Bundle({**bundle.data, "text/html": wrapped}, bundle.metadata)
+
+
+def button(text: str, act: Callable[..., None], *, tip: str | None = None, is_main: bool = False) -> Any:
+    """Returns a button with a name that can be read, and heard."""
+    import ipywidgets
+
+    made = ipywidgets.Button(
+        description=text, tooltip=tip or text, button_style="primary" if is_main else "", layout={"width": "auto"}
+    )
+    made.on_click(act)
+    return made
+
+
+def piece(html: str = "", **layout: str) -> Any:
+    """Returns a piece of a view as a widget; formulas are set as in outputs."""
+    import ipywidgets
+
+    return ipywidgets.HTMLMath(html, layout={"width": "auto", "margin": "0", **layout})
+
+
+def row(*widgets: Any) -> Any:
+    """Returns controls beside one another, in as many lines as they need."""
+    import ipywidgets
+
+    return ipywidgets.HBox(widgets, layout={"flex_flow": "row wrap", "align_items": "center"})
+
+
+def rows_of(given: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Returns rows as plain data without secrets."""
+    found: list[Mapping[str, Any]] = plain(list(given))
+    return found
+
+
+def _live_sheet(sections: Sequence[str]) -> str:
+    return sheet("live", *dict.fromkeys(sections))
+
+
+def _status(text: str, *, is_bad: bool = False) -> str:
+    kind = " bad" if is_bad else ""
+    return f'<div class="llmn-said{kind}" role="status" aria-live="polite">{escape(text)}</div>'

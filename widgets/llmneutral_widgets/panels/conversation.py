@@ -1,0 +1,333 @@
+"""Talking to whoever `Defaults` names at the moment of sending: questions, answers as they come, Send and Stop."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextvars import copy_context
+from typing import Any
+
+from llmneutral_widgets import session
+from llmneutral_widgets.asking import Outcome, Question, ask_until, cleaned
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
+from llmneutral_widgets.panel_sink import PanelSink
+from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
+from llmneutral_widgets.panels.choosing import ProviderPicker
+from llmneutral_widgets.panels.payloads import PayloadView
+from llmneutral_widgets.panels.sources import Source, conversation_of, stack_of
+from llmneutral_widgets.panels.spending import UsageView
+from llmneutral_widgets.panels.stacks import StackView
+from llmneutral_widgets.panels.streams import DeltaView
+from llmneutral_widgets.session import is_sent
+from llmneutral_widgets.views.answer import maker
+from llmneutral_widgets.views.page import count, part, tag
+from llmneutral_widgets.views.transcript import EMPTY, LAST, SECTIONS, Said, said, said_part, transcript_page
+
+HINT = "Tab leads from the question to Send. While a cell runs, the buttons may answer only when it has ended."
+_TABS = ("Talk", "Stack", "Payloads", "Deltas", "Usage")
+
+
+class Conversation(Panel):
+    """A conversation to go on with, whoever answers.
+
+    The answer comes from what `Defaults` has at the moment of sending, into a thread of its own; Stop closes the stream
+    and keeps what has come. What fails is told in the status line, and the question stays in its field. Everything is
+    kept in the session: `%stack`, `%payload` and `%usage` know of it.
+
+    Attributes:
+        picker: Who answers.
+        question: The field for the question.
+        send_button: Asks.
+        stop_button: Stops the answer; pressed without one, it does nothing.
+        new_button: Empties the conversation.
+        name: Name of the conversation in the session.
+
+    Args:
+        stack: A `PromptStack` to begin with: its messages, tools, form of the answer and settings; or the name of a
+            conversation of this session, which is made if there is none; None is the current one.
+
+    Raises:
+        TypeError: If `stack` is neither.
+    """
+
+    def __init__(self, stack: Source = None) -> None:
+        import ipywidgets
+
+        super().__init__(*SECTIONS, "stack", "side", "deltas", "replay", "usage")
+        self._conversation, self._frame = _opened(stack)
+        self._answering: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._exchanges: list[Exchange] = []
+        self._shown = LAST
+        self.picker = ProviderPicker(session.current().providers)
+        self.question = ipywidgets.Textarea(
+            description="Question", rows=3, placeholder="What do you want to know?", layout={"width": "auto"}
+        )
+        self.question.style.description_width = "5.5em"
+        self.send_button = button("Send", self.guarded(lambda _: self.send()), tip="Send the question", is_main=True)
+        self.stop_button = button(
+            "Stop", self.guarded(lambda _: self.stop()), tip="Stop the answer, keep what has come"
+        )
+        self.new_button = button(
+            "New", self.guarded(lambda _: self.begin()), tip="Empty the conversation and begin anew"
+        )
+        self.stop_button.disabled = True
+        self.earlier = button("", self.guarded(lambda _: self.show_earlier()))
+        self._talk = ipywidgets.VBox(layout={"flex": "0 0 auto", "width": "100%"})
+        self._views: list[Any] = [None] * len(_TABS)
+        self._tabs = ipywidgets.Tab()
+        self._tabs.add_class("llmn-inset")
+        self._build()
+        self._redraw()
+
+    def _build(self) -> None:
+        """Puts the pieces in the order in which they are read, and reached by Tab."""
+        import ipywidgets
+
+        # A column in reverse stays at its end while it grows, without a script.
+        scroll = ipywidgets.VBox(
+            [self._talk],
+            layout={"max_height": "30em", "overflow": "auto", "display": "flex", "flex_flow": "column-reverse nowrap"},
+        )
+        scroll.add_class("llmn-talk")
+        buttons = row(self.send_button, self.stop_button, self.new_button)
+        hint = piece(str(part(tag("p", tag("small", HINT)))))
+        talk = ipywidgets.VBox([self.picker.box, scroll, self.question, buttons, self.status, hint])
+        self._tabs.children = [talk, *[ipywidgets.VBox() for _ in _TABS[1:]]]
+        self._tabs.titles = _TABS  # once there are children: titles of what is not there are dropped
+        self._tabs.observe(self.guarded(lambda _: self._open_tab()), "selected_index")
+        self.box.children = [self._style, self._tabs]
+
+    @property
+    def name(self) -> str:
+        """Name of the conversation in the session."""
+        return str(self._conversation.name)
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is coming."""
+        return self._answering is not None and self._answering.is_alive()
+
+    def close(self) -> None:
+        """Stops an answer that is coming, and takes the panel off the page; the conversation stays in the session."""
+        self._stop.set()
+        self.picker.close()
+        for view in filter(None, self._views):
+            view.close()
+        super().close()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Acting
+
+    def send(self, text: str | None = None) -> None:
+        """Asks; returns at once, and the answer comes into the panel.
+
+        Args:
+            text: The question; by default what stands in its field.
+
+        Raises:
+            LLMNeutralError: If nobody can be asked.
+        """
+        given = self.question.value if text is None else text
+        if self.is_answering:
+            self.say("An answer is coming: Stop ends it.")
+            return
+        if not given.strip():
+            self.say("Type a question first.")
+            return
+        with self._noticing():
+            question = self._ask(given)
+        self._stop = threading.Event()
+        self.last_error = None
+        self._busy(True)
+        self.say(f"answering: {maker(question.asked.told())}")
+        box = self._append(Said({"role": "user", "content": [{"type": "text", "text": given}]}))
+        # A copy of the context: what a thread shows has to know which cell it belongs to.
+        self._answering = threading.Thread(
+            target=copy_context().run, args=(self._answer, question, PanelSink(box), self._stop, given), daemon=True
+        )
+        if text is None:
+            self.question.value = ""
+        self._answering.start()
+
+    def stop(self) -> None:
+        """Stops the answer that is coming; what has come is kept."""
+        if self.is_answering:
+            self._stop.set()
+            self.say("stopping …")
+
+    def begin(self) -> None:
+        """Empties the conversation."""
+        if self.is_answering:
+            self.say("An answer is coming: Stop ends it.")
+            return
+        self._conversation.turns.clear()
+        self._exchanges, self._shown = [], LAST
+        self._redraw()
+        self._open_tab()
+        self.say("The conversation is empty.")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the answer that is coming; returns whether there is none any more.
+
+        Args:
+            timeout: Seconds; None is as long as it takes.
+        """
+        if self._answering is not None:
+            self._answering.join(timeout)
+        return not self.is_answering
+
+    def show_earlier(self, number: int = MORE) -> None:
+        """Shows earlier messages above the others."""
+        self._shown += number
+        self._redraw()
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Asking
+
+    def _ask(self, text: str) -> Question:
+        import llmneutral
+
+        asked = session.current().providers.asked(None, None, {})
+        message = llmneutral.Message("user", (llmneutral.TextMessageContent(text),))
+        sent = self._conversation.plan(message, key=None, system=None, last=None, new=False)
+        return Question(
+            asked=asked,
+            stack=llmneutral.PromptStack(sent.messages, **self._frame),
+            sent=sent,
+            conversation=self.name,
+        )
+
+    def _answer(self, question: Question, sink: PanelSink, stop: threading.Event, text: str) -> None:
+        """Runs in the thread; nothing is raised there."""
+        try:
+            outcome = ask_until(question, sink, stop)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the panel
+            sink.abort(None, error)
+            outcome = Outcome(None, error)
+        try:
+            self._end(outcome, text)
+        except Exception as error:  # noqa: BLE001  # as above
+            self.tell_error(cleaned(error))
+        finally:
+            self._busy(False)
+
+    def _end(self, outcome: Outcome, text: str) -> None:
+        exchange, error = outcome.exchange, outcome.error
+        if exchange is not None:
+            session.current().record(None, [exchange])
+            self._exchanges.append(exchange)
+        if isinstance(error, Exception):
+            self.tell_error(cleaned(error))
+            if not self.question.value:  # the question is there to be sent again
+                self.question.value = text
+        elif exchange is not None:
+            self.say(_ended(exchange))
+        self.keep()
+        self._open_tab()
+
+    def _busy(self, is_busy: bool) -> None:
+        self.send_button.disabled = self.new_button.disabled = is_busy
+        self.stop_button.disabled = not is_busy
+
+    @contextlib.contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """What the library has to say (that the embedded model answers, say) is told in the status line."""
+        import llmneutral
+
+        defaults, before = llmneutral.Defaults, llmneutral.Defaults.on_notice
+        defaults.on_notice = self.say
+        try:
+            yield
+        finally:
+            defaults.on_notice = before
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Showing
+
+    def _items(self) -> list[Said]:
+        turns = self._conversation.turns
+        marks = [None if is_sent(turn.exchange) else "not sent along" for turn in turns]
+        return said([turn.exchange.to_json() for turn in turns], marks)
+
+    def _redraw(self) -> None:
+        """Shows the end of what was said so far."""
+        items = self._items()
+        hidden = max(0, len(items) - self._shown)
+        shown = items[hidden:]
+        self.earlier.description = self.earlier.tooltip = f"Show {min(MORE, hidden)} of {hidden:,} earlier messages"
+        above = [row(self.earlier)] if hidden else []
+        pieces = [piece(str(said_part(shown[at : at + MORE]))) for at in range(0, len(shown), MORE)]
+        empty = [] if items else [piece(str(part(tag("p", tag("small", EMPTY)), sections=SECTIONS)))]
+        self._is_empty = not items
+        self._talk.children = [*above, *pieces, *empty]
+        self.keep()
+
+    def _append(self, item: Said) -> Any:
+        """Shows what is asked, and returns the box for its answer."""
+        import ipywidgets
+
+        box = ipywidgets.VBox(layout={"width": "100%"})
+        before = () if self._is_empty else self._talk.children
+        self._is_empty = False
+        self._talk.children = [*before, piece(str(said_part([item]))), box]
+        return box
+
+    def _open_tab(self) -> None:
+        """Brings the tab that is open up to date; the others are when they are opened."""
+        at = self._tabs.selected_index or 0
+        if at == 0:
+            return
+        view = self._views[at]
+        if view is None:
+            self._views[at] = view = self._made(at)
+            self._tabs.children[at].children = [view.box]
+        else:
+            view.refresh()
+
+    def _made(self, at: int) -> Any:
+        name = _TABS[at]
+        if name == "Stack":
+            return StackView(self._conversation)
+        if name == "Payloads":
+            return PayloadView(self._conversation)
+        return DeltaView() if name == "Deltas" else UsageView()
+
+    def static(self) -> Bundle:
+        """Returns the transcript; the exchanges that were made here are saved with it."""
+        items = self._items()
+        text = f"Conversation {self.name}: {count(len(items), 'message')}"
+        data: dict[str, Any] = {"text/html": str(transcript_page(items)), "text/plain": text}
+        if not self._exchanges:
+            return Bundle(data)
+        newest, *others = [exchange.to_json() for exchange in reversed(self._exchanges)]
+        data[MIME] = {**newest, "others": others}
+        keys = {"schema": SCHEMA, "exchange_id": newest["id"], "cell_id": newest["cell_id"]}
+        return Bundle(data, {"llmneutral": keys})
+
+
+def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
+    """The conversation of the session that a panel goes on with, and what every request takes along."""
+    current = session.current()
+    if isinstance(source, str):
+        return current.conversation(source), {}
+    found = conversation_of(source)
+    if found is not None:
+        return found, {}
+    stack = stack_of(source)
+    number = next(n for n in range(1, len(current.conversations) + 2) if f"panel-{n}" not in current.conversations)
+    made = current.conversation(f"panel-{number}")
+    if stack.messages:
+        made.load(stack.messages)
+    return made, {"tools": stack.tools, "output_schema": stack.output_schema, "settings": dict(stack.settings)}
+
+
+def _ended(exchange: Exchange) -> str:
+    """How an answer ended, in a few words."""
+    if exchange.status == "interrupted":
+        return "stopped; what had come is kept"
+    made = getattr(exchange.usage, "output_total", None)
+    tokens = "" if made is None else f", {count(made, 'token')}"
+    return f"done{tokens}" if exchange.status == "complete" else f"{exchange.status}{tokens}"

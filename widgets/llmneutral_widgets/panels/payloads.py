@@ -1,0 +1,137 @@
+"""One conversation as several payloads, with a button for each API that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmneutral_widgets import comparing, session
+from llmneutral_widgets.bundles import Bundle, Verdict, column_of, definition
+from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
+from llmneutral_widgets.panels.sources import Source, conversation_of, request_of
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.page import Html, count
+from llmneutral_widgets.views.payload import MOST, Column, Shown, compared
+from llmneutral_widgets.views.stack import EMPTY
+
+
+class PayloadView(Panel):
+    """What each API would be sent of one conversation, side by side, aligned by meaning. Nothing is sent.
+
+    A block under the mouse, or opened, lights up with all its renderings; the changes of each conversion, and what the
+    types of its SDK say, stand at the head of its column.
+
+    Attributes:
+        apis: API mode -> its button; pressed, the API is a column.
+        more: The button that brings the next rows of a long conversation.
+
+    Args:
+        stack: A `PromptStack`; the name of a conversation of this session; None is the current one.
+        apis: API modes, or their short names; "all" is every one.
+
+    Raises:
+        OptionError: If an API is unknown, or there is no conversation of this name.
+        TypeError: If `stack` is neither.
+    """
+
+    def __init__(self, stack: Source = None, apis: str | Sequence[str] = comparing.MAIN) -> None:
+        import ipywidgets
+
+        super().__init__("blocks", "side")
+        self._source = stack
+        chosen = comparing.apis_of([apis] if isinstance(apis, str) else apis)
+        self._most = MOST
+        self._found: dict[str, tuple[Any, Verdict]] = {}
+        self._shown = Shown(Html(), 0)
+        self._table = piece()
+        self.apis = {
+            api: ipywidgets.ToggleButton(
+                api in chosen, description=api, tooltip=f"{api} as a column", layout={"width": "auto"}
+            )
+            for api in comparing.apis_of(["all", *chosen])
+        }
+        for toggle in self.apis.values():
+            toggle.observe(self.guarded(lambda _: self._draw()), "value")
+        self.more = button("", self.guarded(lambda _: self.show_more()))
+        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Convert the conversation again")
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Converts the conversation again: it may have grown."""
+        self._request = request_of(self._source)
+        self._found = {}
+        self._draw()
+
+    def show_more(self, number: int = MORE) -> None:
+        """Shows more rows of messages."""
+        self._most += number
+        self._draw()
+
+    @property
+    def conversions(self) -> Mapping[str, Any]:
+        """API mode -> `Conversion`, or the error that came instead, of the columns that are shown."""
+        return {api: self._found[api][0] for api in self._chosen()}
+
+    @property
+    def hidden(self) -> int:
+        """How many rows are not shown."""
+        return self._shown.hidden
+
+    def _chosen(self) -> list[str]:
+        return [api for api, toggle in self.apis.items() if toggle.value]
+
+    def _draw(self) -> None:
+        self._shown = self._compared(self._most)
+        self._table.value = str(self._shown.html)
+        self.more.description = self.more.tooltip = f"Show {min(MORE, self.hidden)} of {self.hidden:,} more rows"
+        more = [row(self.more)] if self.hidden else []
+        for api, toggle in self.apis.items():  # in words: a shade alone is not seen by everybody
+            toggle.description = f"✓ {api}" if toggle.value else api
+        names = row(*self.apis.values(), self._refresh)
+        self.box.children = [self._style, names, self._table, *more, self.status]
+        self.say("" if self._request.messages else EMPTY)
+        self.keep()
+
+    def _convert(self, apis: Sequence[str]) -> None:
+        """Converts for the APIs that are new among the columns; without messages there is nothing to convert."""
+        new = [api for api in apis if api not in self._found]
+        if not new or not self._request.messages:
+            return
+        current = session.current()
+        if conversation_of(self._source) is None:
+            made = comparing.conversions(self._request, new, current.providers)
+        else:  # as it is asked here: by whoever answers now, and streamed
+            asked = current.providers.asked(None, None, {})
+            made = comparing.conversions(self._request, new, current.providers, asked.driver, asked.model, stream=True)
+        verdicts = comparing.verdicts(made)
+        self._found |= {api: (found, verdicts.get(api, Verdict())) for api, found in made.items()}
+
+    def _compared(self, most: int, more: str = "") -> Shown:
+        chosen = self._chosen()
+        self._convert(chosen)
+        columns = [
+            column_of(api, *self._found[api]) if api in self._found else Column(api=api, unchecked="nothing to convert")
+            for api in chosen
+        ]
+        request = self._request
+        return compared(
+            plain(request.messages),
+            columns,
+            settings=plain(request.settings),
+            tools=plain([definition(tool) for tool in request.tools]),
+            output_schema=plain(request.to_output_json_schema()),
+            most=most,
+            more=more,
+        )
+
+    def static(self) -> Bundle:
+        """Returns the comparison as `%payload` shows it."""
+        shown = self._compared(MOST, "%stack --all").html
+        said = [f"{api}: {_told(found)}" for api, (found, _) in self._found.items() if self.apis[api].value]
+        return Bundle({"text/html": str(shown), "text/plain": "\n".join(said) or EMPTY})
+
+
+def _told(found: Any) -> str:
+    if isinstance(found, BaseException):
+        return f"{type(found).__name__}: {plain(str(found))}"
+    return f"{' '.join(found.endpoint)}, {count(len(found.changes), 'change')}"

@@ -1,0 +1,92 @@
+"""A conversation as a list that grows on request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
+from llmneutral_widgets.panels.sources import Source, Told, told
+from llmneutral_widgets.views.page import join, part, tag
+from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, SECTIONS, stack_head, stack_page, stack_part
+
+
+class StackView(Panel):
+    """A conversation: who speaks, what each block is, and all of it on request.
+
+    Of a long one the first and the last messages are shown, and a button between them brings more.
+
+    Attributes:
+        more: The button that brings the next messages; away where nothing is hidden.
+
+    Args:
+        stack: A `PromptStack`; the name of a conversation of this session; None is the current one.
+
+    Raises:
+        OptionError: If there is no conversation of this name.
+        TypeError: If it is neither.
+    """
+
+    def __init__(self, stack: Source = None) -> None:
+        super().__init__(*SECTIONS)
+        self._source = stack
+        self._told = Told(())
+        self._shown = 0
+        self._head, self._first, self._last = piece(width="auto", flex="1 1 auto"), piece(), piece()
+        self.more = button("", self.guarded(lambda _: self.show_more()))
+        self._gap = row(self.more)
+        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the conversation again")
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads the conversation again: it may have grown."""
+        found = self._told = told(self._source)
+        total = len(found.messages)
+        self._shown = min(total, LAST)
+        first = range(min(FIRST, total - self._shown))
+        self._head.value = self._heading()
+        self._first.value = self._part(first)
+        self._last.value = self._part(range(total - self._shown, total))
+        self._arrange([self._last])
+        self.keep()
+
+    def show_more(self, number: int = MORE) -> None:
+        """Shows the next messages above those at the end."""
+        bottom = len(self._told.messages) - self._shown
+        top = max(len(self._head_numbers()), bottom - number)
+        if top == bottom:
+            return
+        self._shown += bottom - top
+        self._arrange([piece(self._part(range(top, bottom))), *self._pieces])
+        self.say(f"{bottom - top} more messages are shown, from {top} to {bottom - 1}")
+
+    @property
+    def hidden(self) -> int:
+        """How many messages are not shown."""
+        return len(self._told.messages) - self._shown - len(self._head_numbers())
+
+    def _head_numbers(self) -> range:
+        return range(min(FIRST, max(0, len(self._told.messages) - LAST)))
+
+    def _arrange(self, pieces: list[Any]) -> None:
+        self._pieces = pieces
+        hidden = self.hidden
+        self.more.description = f"Show {min(MORE, hidden)} of {hidden:,} more messages"
+        self.more.tooltip = self.more.description
+        gap = [self._gap] if hidden else []
+        top = row(self._head, self._refresh)
+        self.box.children = [self._style, top, self._first, *gap, *pieces, self.status]
+
+    def _heading(self) -> str:
+        found = self._told
+        empty = [] if found.messages else [tag("p", EMPTY)]
+        return str(part(join([stack_head(len(found.messages), found.tools, found.name), *empty]), sections=SECTIONS))
+
+    def _part(self, numbers: range) -> str:
+        return str(stack_part(self._told.messages, numbers, **self._told.about)) if numbers else ""
+
+    def static(self) -> Bundle:
+        """Returns the list as `%stack` shows it."""
+        found = self._told
+        shown = stack_page(found.messages, tools=found.tools, name=found.name, **found.about)
+        return Bundle({"text/html": str(shown), "text/plain": f"PromptStack of {len(found.messages)} messages"})

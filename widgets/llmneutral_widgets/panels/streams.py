@@ -1,0 +1,90 @@
+"""A stream as it came, and as it stood after any of its chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmneutral_widgets import session
+from llmneutral_widgets.asking import MOST_CHUNKS
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.panels.base import Panel, button, piece, row
+from llmneutral_widgets.recording import clean_record
+from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
+from llmneutral_widgets.views.page import count
+
+_HEAVY = 2 * 1024 * 1024
+"""Characters of a recording that are kept for a panel; what comes later is told, and not shown."""
+
+
+class DeltaView(Panel):
+    """A recorded stream: the provider's chunks, what was made of them, and the message so far, chunk by chunk.
+
+    Attributes:
+        slider: The chunk that is shown; away where nothing was recorded.
+
+    Args:
+        exchange: An `Exchange` with a recording; None is the session's last one, also when it is refreshed.
+    """
+
+    def __init__(self, exchange: Any = None) -> None:
+        import ipywidgets
+
+        super().__init__(*REPLAY_SECTIONS)
+        self._exchange = exchange
+        self._record: list[Any] = []
+        self._stopped: str | None = None
+        self._badges: list[str] = []
+        self.slider = ipywidgets.IntSlider(
+            description="Chunk", min=1, max=1, value=1, layout={"width": "32em", "max_width": "100%"}
+        )
+        steps = [
+            button(text, self.guarded(self._stepper(by)), tip=f"One chunk {where}")
+            for text, by, where in (("Back", -1, "back"), ("Forward", 1, "forward"))
+        ]
+        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Take the last exchange")
+        self._controls = row(self.slider, *steps, self._refresh)
+        self._moment, self._table = piece(), piece()
+        self.slider.observe(self.guarded(lambda _: self._replay()), "value")
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Takes the recording anew: of the exchange it was given, or else of the session's last one."""
+        exchange = self._exchange or session.current().last
+        self._record, self._stopped = _bounded(clean_record(exchange.deltas if exchange is not None else ()))
+        self._badges = [] if exchange is None or exchange.status == "complete" else [exchange.status]
+        total = len(self._record)
+        # In this order, because a slider's value never leaves its bounds.
+        self.slider.max = max(1, total)
+        self.slider.value = self.slider.max
+        self._table.value = self._page()
+        self._replay()
+        live = [self._controls, self._moment] if total else [row(self._refresh)]
+        self.box.children = [self._style, *live, self._table, self.status]
+        self.keep()
+
+    def _stepper(self, by: int) -> Any:
+        def step(_: Any) -> None:
+            self.slider.value = min(self.slider.max, max(1, self.slider.value + by))
+
+        return step
+
+    def _replay(self) -> None:
+        self._moment.value = str(replay_part(self._record, self.slider.value)) if self._record else ""
+
+    def _page(self) -> str:
+        return str(deltas_page(self._record, stopped=self._stopped, badges=self._badges))
+
+    def static(self) -> Bundle:
+        """Returns the table as `%deltas` shows it."""
+        text = f"{count(len(self._record), 'chunk')} recorded" if self._record else EMPTY
+        return Bundle({"text/html": self._page(), "text/plain": text})
+
+
+def _bounded(record: list[Any]) -> tuple[list[Any], str | None]:
+    """A recording as far as it is kept, and where it was stopped."""
+    letters = 0
+    for number, (_, chunk, _deltas) in enumerate(record):
+        letters += len(str(chunk))
+        if letters > _HEAVY:
+            return record[:number], f"{count(number, 'chunk')}: they are too big"
+    return record, f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
