@@ -42,16 +42,18 @@ class ReplayPromptDriver(BasePromptDriver):
         first = self.recordings[0]
         super().__init__(model or first.model or "recorded", **{**options, "api_mode": first.api})
         self.speed = speed
+        self.has_streams = any([recording.is_stream for recording in self.recordings])
+        """A whole body is played as a stream too; a stream as a whole body is not."""
         self._lock = threading.Lock()
         self._place = 0
 
     def run(self, source: Any, **overrides: Any) -> NormalizedResponse:
-        """As every driver's; streamed where the recording is."""
-        return super().run(source, **{**overrides, "stream": self._next().is_stream})
+        """As every driver's; streamed where a recording is: a repair takes the next one."""
+        return super().run(source, **{**overrides, "stream": self.has_streams})
 
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
-        return await super().arun(source, **{**overrides, "stream": self._next().is_stream})
+        return await super().arun(source, **{**overrides, "stream": self.has_streams})
 
     def _next(self, *, take: bool = False) -> Recording:
         with self._lock:

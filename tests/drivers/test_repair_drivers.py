@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +19,20 @@ from llmneutral import (
     TextDeltaMessageContent,
     TextMessageContent,
 )
+from llmneutral.drivers.recordings import save_recording
+from llmneutral.drivers.replay import ReplayPromptDriver
 from llmneutral.structured import ANSWER_TOOL
+from tests.drivers import endpoints, sdk_endpoints
 from tests.drivers.cities import BAD, FACTS, GOOD, ROME, STRATEGIES, City, asked, deltas_of, driver, form, script
+from tests.drivers.codex_script import Scene
+from tests.drivers.codex_script import answer as turn_of
 from tests.drivers.endpoints import WAYS, check_deltas
-from tests.drivers.scripted import Scripted, busy
+from tests.drivers.scripted import Scripted, busy, chunks, whole
+from tests.loopback import Answer, Loopback, Request, streamed
+from tests.loopback import whole as body_answer
 from tests.payloads import turn
 
-# --- other drivers ----------------------------------------------------------------------------------
+# --- in Griptape's style, fallbacks ---------------------------------------------------------------
 
 
 class Own(BasePromptDriver):
@@ -114,3 +122,89 @@ def test_an_answers_tool_that_stands_as_text(way: str) -> None:
     last = made.sent[1]["messages"][-1]
     assert last["role"] == "user"
     assert "The arguments do not match the schema:" in json.dumps(last)
+
+
+# --- recordings, codex ------------------------------------------------------------------------------
+
+
+def recorded(file: Path, *answers: tuple[dict[str, Any], bool]) -> Path:
+    for value, is_stream in answers:
+        said = form("native", value)
+        record = [(0.1, chunk) for chunk in chunks(said)] if is_stream else [(0.1, whole(said))]
+        save_recording(file, record, api="chat_completions", model="m", append=True)
+        if not is_stream:
+            lines = file.read_text().splitlines()
+            lines[-1] = lines[-1].replace('"chunk": ', '"body": ', 1)
+            file.write_text("\n".join([*lines, ""]))
+    return file
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("streams", [(True, True), (False, False), (True, False), (False, True)])
+def test_a_recorded_repair_is_played(tmp_path: Path, way: str, streams: tuple[bool, bool]) -> None:
+    file = recorded(tmp_path / "a.jsonl", (BAD, streams[0]), (GOOD, streams[1]))
+    response = WAYS[way](ReplayPromptDriver(file, facts=FACTS), "Which city?", output_schema=City)
+    assert response.parsed == ROME
+    assert response.metadata is not None
+    assert response.metadata.repairs == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_codex_is_asked_again_in_the_same_thread(tmp_path: Path, way: str) -> None:
+    scene = Scene(tmp_path)
+    try:
+        made = scene.driver(turn_of(json.dumps(BAD)), turn_of(json.dumps(GOOD)))
+        assert WAYS[way](made, "Which city?", output_schema=City).parsed == ROME
+        turns = scene.asked("turn/start")
+        assert [each["threadId"] for each in turns] == ["thread1", "thread1"]
+        assert turns[0]["outputSchema"] == turns[1]["outputSchema"]
+        [said] = turns[1]["input"]
+        assert said["text"].startswith("The answer does not match the schema:\nsize: expected integer")
+    finally:
+        scene.close()
+
+
+# --- the official SDKs ------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sdk_endpoints.without_aws(monkeypatch, tmp_path)
+
+
+def answering(api: str, strategy: str) -> Any:
+    """Answers the first request wrongly, the next one well."""
+    seen: list[Any] = []
+
+    def answer(request: Request) -> Answer:
+        seen.append(request.json)
+        said = form(strategy, BAD if len(seen) == 1 else GOOD, len(seen))
+        if api in endpoints.APIS:
+            if request.json.get("stream"):
+                return streamed(endpoints.chunks_of(api, said))
+            return body_answer(endpoints.body_of(api, said))
+        if sdk_endpoints.wants_stream(request):
+            return sdk_endpoints.stream_of(api, sdk_endpoints.chunks_of(api, said))
+        return sdk_endpoints.body_answer(api, sdk_endpoints.body_of(api, said))
+
+    return answer, seen
+
+
+@pytest.mark.parametrize("api", [*endpoints.APIS, *sdk_endpoints.APIS])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_repair_over_the_wire(api: str, strategy: str) -> None:
+    make = endpoints.driver_for if api in endpoints.APIS else sdk_endpoints.sdk_driver
+    sent = []
+    for way, ask in WAYS.items():
+        answer, seen = answering(api, strategy)
+        with Loopback(answer) as server, make(api, server, facts=FACTS) as made:
+            response = ask(made, "Which city?", output_schema=City, structured_output_strategy=strategy)
+        assert (way, response.parsed) == (way, ROME)
+        assert response.metadata is not None
+        assert (response.metadata.repairs, response.metadata.attempts) == (1, 2)
+        for body in seen:
+            body.pop("stream", None)
+            body.pop("stream_options", None)
+        sent.append(seen)
+    assert len(sent[0]) == 2
+    assert all(each == sent[0] for each in sent)
