@@ -174,7 +174,7 @@ def _write(notebooks: Any, text: str, arguments: argparse.Namespace) -> None:
     output, source = Path(arguments.output), Path(arguments.file)
     if arguments.file != _STDIN and output.expanduser().resolve() == source.expanduser().resolve():
         arguments.refuse(f"{output.name} would replace the file it is made of: name another one")
-    notebooks.write_text(text, output)
+    notebooks.save_text(text, output)
 
 
 def _print(text: str) -> None:

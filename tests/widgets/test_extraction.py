@@ -146,6 +146,13 @@ def test_newer_foreign_and_broken_exchanges_are_told_with_their_cell() -> None:
     assert [missing.cell.number for missing in found.missing] == list(range(1, 8))
 
 
+def test_media_that_were_cut_are_named() -> None:
+    cut = [{"at": "/messages/0/content/1", "was": "image/png, 812331 bytes", "sha256": "00"}]
+    assert extracted(record(0, cut=cut)).notes == (
+        "cell 1 (c1): /messages/0/content/1 was cut when it was saved: image/png, 812331 bytes",
+    )
+
+
 def test_unknown_keys_are_ignored() -> None:
     assert extracted(record(0, invented={"a": 1})).exchanges[0].text == "a0"
 

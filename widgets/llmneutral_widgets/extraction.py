@@ -215,6 +215,7 @@ def extract_exchanges(node: Any) -> Extract:
         if not number and cell.kind == "code" and _ASKS.search(cell.source):
             silent.append(Missing(cell, _why(cell)))
     found_all = sorted(seen.values(), key=lambda each: (each.cell.number, each.nth))
+    notes += [note for each in found_all for note in cuts_of(each.exchange, each.cell)]
     notes += _breaks(found_all)
     return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=tuple(notes))
 
@@ -248,6 +249,12 @@ def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]
                 yield _exchange(other), True
             except SchemaError as error:
                 notes.append(f"{cell.place}, beside the first answer: {line(visible(str(error)), 200)}")
+
+
+def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:
+    """Returns what of an exchange was too big to be kept, in words."""
+    told = [[line(visible(str(cut.get(key))), 100) for key in ("at", "was")] for cut in exchange.cut]
+    return [f"{cell.place}: {at} was cut when it was saved: {was}" for at, was in told]
 
 
 def request(messages: Sequence[Any], last: Sequence[Exchange] = ()) -> Any:

@@ -44,9 +44,9 @@ __all__ = [
     "parse_notebook",
     "read_conversation",
     "save_conversation",
+    "save_text",
     "stack_from_notebook",
     "write_notebook",
-    "write_text",
 ]
 
 FORMS = ("ipynb", "json", "md")
@@ -80,14 +80,34 @@ def save_conversation(conversation: Any, path: str | os.PathLike[str], style: St
     """Writes a conversation in the form that the ending of the file names: .ipynb, .json or .md.
 
     Raises:
-        NotebookError: If it is no conversation, the ending is none of these, or the file cannot be written.
+        NotebookError: If it is no conversation, the ending is none of these, the file is a notebook that somebody
+            works in, or it cannot be written.
     """
     form = Path(path).suffix.removeprefix(".")
     if form not in FORMS:
         raise NotebookError(
             f"{Path(path).name}: a conversation is saved as {', '.join(['.' + each for each in FORMS])}"
         )
-    write_text(conversation_text(conversation, form, style), path)
+    save_text(conversation_text(conversation, form, style), path)
+
+
+def save_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Writes a file at once, but never over a notebook that was not written here: somebody's work stands in it.
+
+    Raises:
+        NotebookError: If that is so, or the file cannot be written.
+    """
+    target = Path(path).expanduser()
+    if target.suffix == ".ipynb" and target.is_file() and target.stat().st_size:
+        try:
+            is_ours = "llmneutral" in open_notebook(target).metadata
+        except NotebookError:
+            is_ours = False
+        if not is_ours:
+            raise NotebookError(
+                f"{target.name} was not exported by llmneutral, and is not replaced: choose another name"
+            )
+    write_text(text, target)
 
 
 def stack_of(conversation: Any) -> Any:

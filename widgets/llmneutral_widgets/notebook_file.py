@@ -8,6 +8,7 @@ without numbers that JSON does not have, the same bytes for the same notebook.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -27,6 +28,7 @@ from llmneutral_widgets.views.page import line, visible
 MAJOR, MINOR = 4, 5
 """The form that is written, and the newest that is known."""
 _FEW = 20
+_IDS_SINCE = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -155,13 +157,16 @@ def _notebook(data: Mapping[str, Any], name: str) -> Notebook:
     if has_ids and isinstance(minor, int) and minor > MINOR:
         notes.append(f"{name} is written in nbformat {major}.{minor}; what that adds to {MAJOR}.{MINOR} is left aside")
     read = [found for n, cell in enumerate(cells, 1) if (found := _cell(n, cell, has_ids, notes)) is not None]
-    metadata = data.get("metadata")
-    return Notebook(
-        name=name,
-        cells=tuple(read),
-        metadata=metadata if isinstance(metadata, Mapping) else {},
-        notes=tuple(notes),
-    )
+    notes += _same_ids(read)
+    return Notebook(name=name, cells=tuple(read), metadata=_mapping(data.get("metadata")), notes=tuple(notes))
+
+
+def _same_ids(cells: Sequence[Cell]) -> Iterator[str]:
+    """Tells cells that have the id of another one: what is known of a cell by its id is known of the first."""
+    seen: dict[str, Cell] = {}
+    for cell in cells:
+        if cell.id and (first := seen.setdefault(cell.id, cell)) is not cell:
+            yield f"{cell.place}: cell {first.number} has the same id"
 
 
 def _upgraded(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -238,17 +243,47 @@ def near(word: str, known: Sequence[str]) -> str:
 def node_of(data: Mapping[str, Any]) -> Any:
     """Returns a notebook as a `NotebookNode`: without secrets, without NaN, and valid.
 
+    Cells without an id, or with that of another, get a digest of what is typed in them.
+
     Raises:
         NotebookError: If it is not valid.
     """
     import nbformat
 
-    node = nbformat.from_dict(scrub.clean(data, scrub.current_secrets()))
+    cleaned = scrub.clean(data, scrub.current_secrets())
+    if isinstance(cells := cleaned.get("cells"), list) and cleaned.get("nbformat_minor", 0) >= _IDS_SINCE:
+        cleaned["cells"] = with_ids(cells)  # nbformat would mend them too, with ids made up by chance
+    node = nbformat.from_dict(cleaned)
     try:
         nbformat.validate(node)
     except nbformat.ValidationError as error:
         raise NotebookError(f"the notebook is not valid: {line(str(error), 300)}") from None
     return node
+
+
+def with_ids(cells: Sequence[Any]) -> list[Any]:
+    """Returns cells that all have ids, no two the same."""
+    taken = {cell["id"] for cell in cells if isinstance(cell, Mapping) and isinstance(cell.get("id"), str)}
+    seen: set[str] = set()
+    counts: dict[str, int] = {}
+    found: list[Any] = []
+    for cell in cells:
+        if isinstance(cell, Mapping):
+            id = cell.get("id")
+            while not isinstance(id, str) or id in seen:
+                digest = _digest(cell)
+                counts[digest] = number = counts.get(digest, 0) + 1
+                new = digest if number == 1 else f"{digest}-{number}"
+                id = None if new in taken else new
+            seen.add(id)
+            cell = {**cell, "id": id}
+        found.append(cell)
+    return found
+
+
+def _digest(cell: Mapping[str, Any]) -> str:
+    written = f"{cell.get('cell_type')}\n{joined(cell.get('source'))}"
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def notebook_text(notebook: Mapping[str, Any]) -> str:

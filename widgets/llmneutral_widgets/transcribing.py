@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import llmneutral
 from llmneutral_widgets import scrub
+from llmneutral_widgets.exchange import SCHEMA
 from llmneutral_widgets.exports import fence
-from llmneutral_widgets.extraction import exchanges_of, request
+from llmneutral_widgets.extraction import cuts_of, exchanges_of, request
 from llmneutral_widgets.notebook_file import Cell, Notebook, NotebookError, data_of, joined, near, open_notebook
 from llmneutral_widgets.session import is_sent
 from llmneutral_widgets.views.page import count, line, size, visible
@@ -88,7 +89,7 @@ def chosen(notebook: Notebook, cells: Chosen) -> Sequence[Cell]:
     if isinstance(cells, str | int):
         cells = [cells]
     numbers: set[int] = set()
-    ids = {cell.id: at for at, cell in enumerate(notebook.cells) if cell.id}
+    ids = {cell.id: at for at, cell in reversed(list(enumerate(notebook.cells))) if cell.id}
     for which in cells:
         if isinstance(which, str):
             if which not in ids:
@@ -127,7 +128,7 @@ class _Teller:
             for exchange in exchanges:
                 if is_sent(exchange):
                     yield from exchange.turn
-                    self._notes += [f"{cell.place}: {_cut_words(cut)}" for cut in exchange.cut]
+                    self._notes += cuts_of(exchange, cell)
                 else:
                     self._notes.append(f"{cell.place}: its exchange ({exchange.status}) is left out")
             return
@@ -140,9 +141,12 @@ class _Teller:
             yield llmneutral.Message(role, tuple(blocks))
 
     def _markdown(self, cell: Cell) -> tuple[str, list[Any]]:
-        marks = cell.metadata.get("llmneutral")
+        found = cell.metadata.get("llmneutral")
+        marks: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
         role, source = "user", cell.source
-        if isinstance(marks, Mapping) and marks.get("role") in ("system", "developer", "user", "assistant"):
+        if isinstance(marks.get("schema"), int) and marks["schema"] > SCHEMA:
+            self._notes.append(f"{cell.place}: written by a newer llmneutral (schema {marks['schema']})")
+        elif marks.get("role") in ("system", "developer", "user", "assistant"):
             role, source = str(marks["role"]), _HEAD.sub("", source, count=1)
             if marks.get("fenced") and len(lines := source.split("\n")) > 2:
                 source = "\n".join(lines[1:-1])
@@ -222,12 +226,6 @@ class _Teller:
             self._notes.append(f"{cell.place}: {what} is no picture, though it is called {mime}")
             return []
         return [llmneutral.ImageMessageContent(data=written, media_type=kind)]
-
-
-def _cut_words(cut: Mapping[str, Any]) -> str:
-    """What of an exchange was too big to be kept."""
-    at, was = (line(visible(str(cut.get(key))), 100) for key in ("at", "was"))
-    return f"{at} was cut when it was saved: {was}"
 
 
 def _plain(text: str) -> str:
