@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.notes import calm
 from llmneutral_widgets.panels.base import Panel
 from llmneutral_widgets.providers import Providers, with_model
 from llmneutral_widgets.scrub import plain
@@ -47,7 +48,8 @@ class ProviderPicker(Panel):
         both = ipywidgets.HBox([self.dropdown, self.model], layout={"flex_flow": "row wrap"})
         self.box.children = [self._style, both, self.mark, self.status]
         self._handle = llmneutral.Defaults.subscribe(self.guarded(self.follow))
-        self.follow(llmneutral.Defaults)
+        with calm():
+            self.follow(llmneutral.Defaults)
         self.dropdown.observe(self.guarded(self._pick), "value")
         self.model.observe(self.guarded(self._pick_model), "value")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import Any
 
@@ -13,20 +13,19 @@ from llmneutral_widgets.asking import Outcome, Question, ask_until, cleaned
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
 from llmneutral_widgets.panel_sink import PanelSink
-from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
+from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.choosing import ProviderPicker
 from llmneutral_widgets.panels.payloads import PayloadView
 from llmneutral_widgets.panels.sources import Source, conversation_of, stack_of
 from llmneutral_widgets.panels.spending import UsageView
 from llmneutral_widgets.panels.stacks import StackView
 from llmneutral_widgets.panels.streams import DeltaView
-from llmneutral_widgets.session import is_sent
+from llmneutral_widgets.panels.talk import Talk
 from llmneutral_widgets.views.answer import maker
 from llmneutral_widgets.views.page import count, part, tag
-from llmneutral_widgets.views.transcript import EMPTY, LAST, SECTIONS, Said, said, said_part, transcript_page
+from llmneutral_widgets.views.transcript import SECTIONS, transcript_page
 
 HINT = "Tab leads from the question to Send. While a cell runs, the buttons may answer only when it has ended."
-_TABS = ("Talk", "Stack", "Payloads", "Deltas", "Usage")
 
 
 class Conversation(Panel):
@@ -60,7 +59,6 @@ class Conversation(Panel):
         self._answering: threading.Thread | None = None
         self._stop = threading.Event()
         self._exchanges: list[Exchange] = []
-        self._shown = LAST
         self.picker = ProviderPicker(session.current().providers)
         self.question = ipywidgets.Textarea(
             description="Question", rows=3, placeholder="What do you want to know?", layout={"width": "auto"}
@@ -74,31 +72,27 @@ class Conversation(Panel):
             "New", self.guarded(lambda _: self.begin()), tip="Empty the conversation and begin anew"
         )
         self.stop_button.disabled = True
-        self.earlier = button("", self.guarded(lambda _: self.show_earlier()))
-        self._talk = ipywidgets.VBox(layout={"flex": "0 0 auto", "width": "100%"})
-        self._views: list[Any] = [None] * len(_TABS)
-        self._tabs = ipywidgets.Tab()
-        self._tabs.add_class("llmn-inset")
+        self._talk = Talk(self, self._conversation)
+        self._tabs = _Tabs(self)
         self._build()
-        self._redraw()
+        self._talk.begin()
 
     def _build(self) -> None:
         """Puts the pieces in the order in which they are read, and reached by Tab."""
         import ipywidgets
 
-        # A column in reverse stays at its end while it grows, without a script.
-        scroll = ipywidgets.VBox(
-            [self._talk],
-            layout={"max_height": "30em", "overflow": "auto", "display": "flex", "flex_flow": "column-reverse nowrap"},
-        )
-        scroll.add_class("llmn-talk")
         buttons = row(self.send_button, self.stop_button, self.new_button)
         hint = piece(str(part(tag("p", tag("small", HINT)))))
-        talk = ipywidgets.VBox([self.picker.box, scroll, self.question, buttons, self.status, hint])
-        self._tabs.children = [talk, *[ipywidgets.VBox() for _ in _TABS[1:]]]
-        self._tabs.titles = _TABS  # once there are children: titles of what is not there are dropped
-        self._tabs.observe(self.guarded(lambda _: self._open_tab()), "selected_index")
-        self.box.children = [self._style, self._tabs]
+        first = ipywidgets.VBox([self.picker.box, self._talk.box, self.question, buttons, self.status, hint])
+        conversation = self._conversation
+        self._tabs.fill(
+            Talk=lambda: first,
+            Stack=lambda: StackView(conversation),
+            Payloads=lambda: PayloadView(conversation),
+            Deltas=DeltaView,
+            Usage=UsageView,
+        )
+        self.box.children = [self._style, self._tabs.box]
 
     @property
     def name(self) -> str:
@@ -114,8 +108,7 @@ class Conversation(Panel):
         """Stops an answer that is coming, and takes the panel off the page; the conversation stays in the session."""
         self._stop.set()
         self.picker.close()
-        for view in filter(None, self._views):
-            view.close()
+        self._tabs.close()
         super().close()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -137,13 +130,14 @@ class Conversation(Panel):
         if not given.strip():
             self.say("Type a question first.")
             return
-        with self._noticing():
+        notices: list[str] = []
+        with _noticing(notices):
             question = self._ask(given)
         self._stop = threading.Event()
         self.last_error = None
         self._busy(True)
-        self.say(f"answering: {maker(question.asked.told())}")
-        box = self._append(Said({"role": "user", "content": [{"type": "text", "text": given}]}))
+        self.say("; ".join([*notices, f"answering: {maker(question.asked.told())}"]))
+        box = self._talk.ask(given)
         # A copy of the context: what a thread shows has to know which cell it belongs to.
         self._answering = threading.Thread(
             target=copy_context().run, args=(self._answer, question, PanelSink(box), self._stop, given), daemon=True
@@ -164,9 +158,10 @@ class Conversation(Panel):
             self.say("An answer is coming: Stop ends it.")
             return
         self._conversation.turns.clear()
-        self._exchanges, self._shown = [], LAST
-        self._redraw()
-        self._open_tab()
+        self._exchanges = []
+        self._talk.begin()
+        self.keep()
+        self._tabs.refresh()
         self.say("The conversation is empty.")
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -178,11 +173,6 @@ class Conversation(Panel):
         if self._answering is not None:
             self._answering.join(timeout)
         return not self.is_answering
-
-    def show_earlier(self, number: int = MORE) -> None:
-        """Shows earlier messages above the others."""
-        self._shown += number
-        self._redraw()
 
     # ------------------------------------------------------------------------------------------------------------------
     # Asking
@@ -226,78 +216,18 @@ class Conversation(Panel):
         elif exchange is not None:
             self.say(_ended(exchange))
         self.keep()
-        self._open_tab()
+        self._tabs.refresh()
 
     def _busy(self, is_busy: bool) -> None:
         self.send_button.disabled = self.new_button.disabled = is_busy
         self.stop_button.disabled = not is_busy
 
-    @contextlib.contextmanager
-    def _noticing(self) -> Iterator[None]:
-        """What the library has to say (that the embedded model answers, say) is told in the status line."""
-        import llmneutral
-
-        defaults, before = llmneutral.Defaults, llmneutral.Defaults.on_notice
-        defaults.on_notice = self.say
-        try:
-            yield
-        finally:
-            defaults.on_notice = before
-
     # ------------------------------------------------------------------------------------------------------------------
     # Showing
 
-    def _items(self) -> list[Said]:
-        turns = self._conversation.turns
-        marks = [None if is_sent(turn.exchange) else "not sent along" for turn in turns]
-        return said([turn.exchange.to_json() for turn in turns], marks)
-
-    def _redraw(self) -> None:
-        """Shows the end of what was said so far."""
-        items = self._items()
-        hidden = max(0, len(items) - self._shown)
-        shown = items[hidden:]
-        self.earlier.description = self.earlier.tooltip = f"Show {min(MORE, hidden)} of {hidden:,} earlier messages"
-        above = [row(self.earlier)] if hidden else []
-        pieces = [piece(str(said_part(shown[at : at + MORE]))) for at in range(0, len(shown), MORE)]
-        empty = [] if items else [piece(str(part(tag("p", tag("small", EMPTY)), sections=SECTIONS)))]
-        self._is_empty = not items
-        self._talk.children = [*above, *pieces, *empty]
-        self.keep()
-
-    def _append(self, item: Said) -> Any:
-        """Shows what is asked, and returns the box for its answer."""
-        import ipywidgets
-
-        box = ipywidgets.VBox(layout={"width": "100%"})
-        before = () if self._is_empty else self._talk.children
-        self._is_empty = False
-        self._talk.children = [*before, piece(str(said_part([item]))), box]
-        return box
-
-    def _open_tab(self) -> None:
-        """Brings the tab that is open up to date; the others are when they are opened."""
-        at = self._tabs.selected_index or 0
-        if at == 0:
-            return
-        view = self._views[at]
-        if view is None:
-            self._views[at] = view = self._made(at)
-            self._tabs.children[at].children = [view.box]
-        else:
-            view.refresh()
-
-    def _made(self, at: int) -> Any:
-        name = _TABS[at]
-        if name == "Stack":
-            return StackView(self._conversation)
-        if name == "Payloads":
-            return PayloadView(self._conversation)
-        return DeltaView() if name == "Deltas" else UsageView()
-
     def static(self) -> Bundle:
         """Returns the transcript; the exchanges that were made here are saved with it."""
-        items = self._items()
+        items = self._talk.items()
         text = f"Conversation {self.name}: {count(len(items), 'message')}"
         data: dict[str, Any] = {"text/html": str(transcript_page(items)), "text/plain": text}
         if not self._exchanges:
@@ -306,6 +236,62 @@ class Conversation(Panel):
         data[MIME] = {**newest, "others": others}
         keys = {"schema": SCHEMA, "exchange_id": newest["id"], "cell_id": newest["cell_id"]}
         return Bundle(data, {"llmneutral": keys})
+
+
+@contextlib.contextmanager
+def _noticing(notices: list[str]) -> Iterator[None]:
+    """Collects what the library has to say while this lasts (that the embedded model answers, say)."""
+    import llmneutral
+
+    defaults, before = llmneutral.Defaults, llmneutral.Defaults.on_notice
+    defaults.on_notice = notices.append
+    try:
+        yield
+    finally:
+        defaults.on_notice = before
+
+
+class _Tabs:
+    """The same conversation in several views; each is made when it is first opened, and read again when it is shown.
+
+    Attributes:
+        box: The widget.
+
+    Args:
+        panel: Tells what fails.
+    """
+
+    def __init__(self, panel: Panel) -> None:
+        import ipywidgets
+
+        self.box = ipywidgets.Tab()
+        self.box.add_class("llmn-inset")
+        self.box.observe(panel.guarded(lambda _: self.refresh()), "selected_index")
+        self._makers: list[Callable[[], Any]] = []
+        self._views: dict[int, Any] = {}
+
+    def fill(self, **makers: Callable[[], Any]) -> None:
+        """Makes the first tab, and places for the others, under the names of what makes them."""
+        import ipywidgets
+
+        self._makers = [*makers.values()]
+        first, *others = self._makers
+        self.box.children = [first(), *[ipywidgets.VBox() for _ in others]]
+        self.box.titles = tuple(makers)  # once there are children: titles of what is not there are dropped
+
+    def refresh(self) -> None:
+        """Brings the open tab up to date; the others are when they are opened."""
+        at = self.box.selected_index or 0
+        if at in self._views:
+            self._views[at].refresh()
+        elif at:
+            view = self._views[at] = self._makers[at]()
+            self.box.children[at].children = [view.box]
+
+    def close(self) -> None:
+        """Takes the views off the page."""
+        for view in self._views.values():
+            view.close()
 
 
 def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
