@@ -292,20 +292,11 @@ class BasePromptDriver(_Managed):
             self.api_key.require(type(self).__name__, self.provider)
 
     def require_model(self, model: str | None) -> None:
-        """Raises where a model must be named and none is; a request without one fails at the provider, or in its SDK.
-
-        Args:
-            model: The model of this call.
-
-        Raises:
-            ConfigurationError: If so.
-        """
+        """Raises a ConfigurationError where a model must be named and a call has none: the SDKs' own words are dark."""
         if self.needs_model and not model:
-            raise ConfigurationError(
-                f"{type(self).__name__} has no model",
-                provider=self.provider,
-                hint=f"Name one: {type(self).__name__}(model='…'), or for one call run(…, model='…').",
-            )
+            name = type(self).__name__
+            hint = f"Name one: {name}(model='…'), or for one call run(…, model='…')."
+            raise ConfigurationError(f"{name} has no model", provider=self.provider, hint=hint)
 
     def __repr__(self) -> str:
         """Shows where it talks to, and of the key only whether it is set."""
