@@ -197,8 +197,9 @@ def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
     if getattr(block, "url", None) is None:
         job.refuse(f"this {family} has neither data nor an address; give one of them", block, rule="media")
     if fetch is None:
+        article = "a" if family == "document" else "an"
         job.refuse(
-            f"{job.target.api} takes no address of a {family}: {shortened(block.url)}; give its bytes, or fetch=",
+            f"{job.target.api} takes no address of {article} {family}: {shortened(block.url)}; give its bytes, or fetch=",
             block,
             rule="media",
         )

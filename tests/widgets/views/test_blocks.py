@@ -31,6 +31,7 @@ BLOCKS: list[tuple[dict[str, Any], str, str]] = [
     ({"type": "image", "data": PNG, "media_type": "image/png"}, "image/png, ", "<img "),
     ({"type": "image", "url": "https://a.example/x.png"}, "https://a.example/x.png", "https://a.example/x.png"),
     ({"type": "audio", "data": "AAAA", "media_type": "audio/wav", "transcript": "hi"}, "audio/wav, 3 bytes, hi", "hi"),
+    ({"type": "audio", "data": "AA==", "media_type": "audio/wav"}, "audio/wav, 1 byte", "1 byte"),
     ({"type": "document", "name": "a.pdf", "file_id": "f1"}, "a.pdf, f1", "a.pdf, f1"),
     ({"type": "document", "text": "plain"}, "document", "<pre>plain</pre>"),
     ({"type": "refusal", "text": "no", "category": "policy"}, "no", "(policy)"),

@@ -66,7 +66,7 @@ def result_text(block: Block) -> str:
 def media_words(block: Block) -> str:
     """Returns what a picture, sound or document is: name, type, size or address."""
     data = block.get("data")
-    octets = size(len(data) * 3 // 4) if isinstance(data, str) else None
+    octets = size(len(data) * 3 // 4 - data[-2:].count("=")) if isinstance(data, str) else None
     where = block.get("url") or block.get("file_id") or (block.get("id") if kind_of(block) == "audio" else None)
     said = [block.get("name") or block.get("title"), block.get("media_type"), octets, where, block.get("transcript")]
     return ", ".join([str(part) for part in said if part]) or kind_of(block)
