@@ -136,6 +136,7 @@ class Asked:
             retries=(*[retry for each in earlier for retry in each.retries], *own.retries),
             repairs=len(self._rejected),
             rejected=tuple(self._rejected),
+            last_usage=self.call.response.usage,
         )
 
     def _summed(self, response: NormalizedResponse) -> NormalizedResponse:

@@ -138,6 +138,7 @@ class ResponseMetadata(msgspec.Struct, frozen=True):
         retries: The attempts before the last one.
         repairs: How often the answer was asked for again because it did not fit its output schema.
         rejected: The answers before the last one; the response's `usage` is the sum of all.
+        last_usage: Tokens of the last call alone; None without repairs, where they are the response's `usage`.
     """
 
     attempts: int = 0
@@ -148,6 +149,7 @@ class ResponseMetadata(msgspec.Struct, frozen=True):
     retries: tuple[FailedAttempt, ...] = ()
     repairs: int = 0
     rejected: tuple[RejectedAnswer, ...] = ()
+    last_usage: Usage | None = None
 
 
 class NormalizedResponse(msgspec.Struct, frozen=True):

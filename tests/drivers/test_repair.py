@@ -166,6 +166,8 @@ def test_usage_and_metadata_are_those_of_all_calls(way: str) -> None:
     assert metadata is not None
     assert (metadata.repairs, metadata.attempts, len(metadata.retries)) == (2, 4, 1)
     assert [answer.usage.total for answer in metadata.rejected] == [12, 12]
+    assert metadata.last_usage is not None
+    assert metadata.last_usage.total == 12
     assert (metadata.first_delta is not None) is ("stream" in way)
     assert made.slept != []
 

@@ -88,14 +88,15 @@ class _Watch:
             yield
 
     def _start(self, event: Any) -> None:
-        self.conversion = event.conversion
-        self.began = perf_counter()
+        if self.conversion is None:  # a repair is a further request of the same question
+            self.conversion = event.conversion
+            self.began = perf_counter()
 
     def _retry(self, event: Any) -> None:
         self.attempts = event.next_attempt
 
     def _first(self, event: Any) -> None:
-        self.first = event.latency
+        self.first = event.latency if self.first is None else self.first
 
     def end(self) -> None:
         """Notes the end, once."""
