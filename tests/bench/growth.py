@@ -42,7 +42,7 @@ def _by_size(made: Callable[[int], Conversation], api: str, model: str) -> dict[
     return {str(size): partial(convert, neutral(made(size)), api, model=model) for size in SIZES}
 
 
-def streams(url: str, rounds: int = 5) -> None:
+def streams(url: str, rounds: int = 3) -> None:
     """Time per delta of a short and of a long answer, and what the long one needs of memory."""
     times, memory = [], []
     for api in p.APIS:

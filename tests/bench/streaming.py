@@ -33,7 +33,7 @@ Sides = dict[str, Callable[[], Any]]
 # --- CPU per delta ------------------------------------------------------------------------------
 
 
-def per_delta(url: str, rounds: int = 5) -> None:
+def per_delta(url: str, rounds: int = 3) -> None:
     """CPU per delta of 5,000, in sync and in async code."""
     base = f"{url}/{DELTAS}"
     with asyncio.Runner() as runner:
@@ -109,7 +109,7 @@ def _show(api: p.Api, how: str, taken: dict[str, float]) -> None:
 # --- the first delta ----------------------------------------------------------------------------
 
 
-def first_delta(url: str, rounds: int = 41) -> None:
+def first_delta(url: str, rounds: int = 31) -> None:
     """CPU from the call to the first piece of text."""
     base, rows = f"{url}/{FEW}", []
     for api in p.APIS:
