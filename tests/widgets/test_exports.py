@@ -292,6 +292,8 @@ def test_a_hostile_text_stands_in_a_fence(text: str) -> None:
         ("[a](https://a.example 'x')", False),
         ("[a]: https://a.example", False),
         ("[a][b]", False),
+        ("[https://good.example](https://evil.example)", False),
+        ('~~~x" onmouseover="y\nx\n~~~', False),
         ("costs $5", False),
         ("&#106;", False),
         ("```mermaid\ngraph\n```", False),

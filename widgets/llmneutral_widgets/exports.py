@@ -36,9 +36,10 @@ _LOAD = "%load_ext llmneutral"
 _ALONE = "# The conversation goes on without a question here."
 _BARE = re.compile(r"[\w./:=+@,-]*")
 _WILD = re.compile(
-    # markup, pictures, entities, formulas, diagrams, control characters; links to anything but the web
+    # markup, pictures, entities, formulas, diagrams, what hides; links to anything but the web, or with an address for
+    # their text; a fence with a quote in its first line
     r"<|!\s*\[|&#?\w{1,40};|\$|\\[(\[a-z]|mermaid|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-    r"|\]\s*:|\]\s*\[|\]\s*\((?!https?://[^\s()\[\]]*\))",
+    r"|\]\s*:|\]\s*\[|\]\s*\((?!https?://[^\s()\[\]]*\))|\[[^\]\n]{0,2000}://|(?:`{3}|~{3})[^\n]{0,2000}[\"']",
     re.IGNORECASE,
 )
 
