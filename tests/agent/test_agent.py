@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-import gc
 import os
 import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,7 +15,6 @@ import pydantic
 import pytest
 
 from llmneutral import (
-    ActionResultMessageContent,
     Agent,
     AgentResult,
     BaseEvent,
@@ -50,39 +46,10 @@ from llmneutral import (
     activity,
 )
 from tests.agent.scripts import Counter, Turns, Wired, answer, assert_valid, call, results, texts
+from tests.agent.ways import Asking, ways
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
 HANDED = {"type": "function", "function": {"name": "handed", "parameters": {"type": "object"}}}
-
-
-def run(agent: Agent, *given: Any, **more: Any) -> AgentResult:
-    return agent.run(*given, **more)
-
-
-def arun(agent: Agent, *given: Any, **more: Any) -> AgentResult:
-    return asyncio.run(agent.arun(*given, **more))
-
-
-def stream(agent: Agent, *given: Any, **more: Any) -> AgentResult:
-    with agent.stream(*given, **more) as deltas:
-        for _ in deltas:
-            pass
-    return deltas.result
-
-
-def astream(agent: Agent, *given: Any, **more: Any) -> AgentResult:
-    async def read() -> AgentResult:
-        async with agent.astream(*given, **more) as deltas:
-            async for _ in deltas:
-                pass
-        return deltas.result
-
-    return asyncio.run(read())
-
-
-WAYS = {"run": run, "arun": arun, "stream": stream, "astream": astream}
-ways = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
-Asking = Callable[..., AgentResult]
 
 
 class Desk(Tool):
@@ -390,100 +357,6 @@ def test_an_agent_is_a_tool_of_another_one() -> None:
 def test_it_shows_what_it_is() -> None:
     agent = Agent(tools=[Desk()])
     assert repr(agent) == "Agent(Defaults, tools=[Desk_add, Desk_draw], memory=ConversationMemory(0 turns, 0 messages))"
-
-
-# --- streams ------------------------------------------------------------------------------------
-
-
-def test_a_stream_gives_each_answer_and_the_results_between() -> None:
-    driver = Wired("chat_completions", [("text", "let me"), ("call", "c1", "count", '{"n": 4}')], "four")
-    deltas = Agent(driver, tools=[Counter().tool()]).stream("hi")
-    seen = [*deltas]
-    kinds = [delta.kind for delta in seen if delta.kind in ("start", "end", "tool_result")]
-    assert kinds == ["start", "end", "tool_result", "start", "end"]
-    assert "".join([delta.text for delta in seen]) == "let mefour"
-    (told,) = [delta.content.value for delta in seen if delta.kind == "tool_result"]
-    assert told == ActionResultMessageContent("c1", 4)
-    assert deltas.result.text == "four"
-
-
-def test_a_stream_knows_at_any_time_what_it_has_come_to() -> None:
-    driver = Wired("chat_completions", [("call", "c1", "count", '{"n": 4}')], "four")
-    agent = Agent(driver, tools=[Counter().tool()])
-    deltas = agent.stream("hi")
-    assert deltas.result.steps == 0
-    assert deltas.response is None
-    for delta in deltas:
-        if delta.kind == "tool_result":
-            break
-    assert (deltas.result.steps, len(deltas.result.calls)) == (1, 1)
-    deltas.close()
-    assert deltas.result.steps == 1
-    assert agent.memory is not None
-    assert len(agent.memory) == 3
-    assert_valid(agent.memory.messages)
-
-
-def test_a_stream_that_is_never_read_leaves_nothing() -> None:
-    driver = Turns("one")
-    agent = Agent(driver)
-    deltas = agent.stream("hi")
-    deltas.close()
-    del deltas
-    gc.collect()
-    assert driver.listeners.entries() == ()
-    assert driver.stacks == []
-
-
-def test_an_abandoned_stream_ends_its_run() -> None:
-    heard: list[BaseEvent] = []
-    agent = Agent(driver := Turns(call("1", "count"), "one"), tools=[Counter().tool()])
-    with EventBus.listening(heard.append):
-        deltas = agent.stream("hi")
-    for delta in deltas:
-        if delta.kind == "tool_result":
-            break
-    del deltas
-    gc.collect()
-    assert driver.listeners.entries() == ()
-    assert [event.type for event in heard if event.type in ("InterruptedEvent", "FinishRunEvent")] == [
-        "InterruptedEvent"
-    ]
-    assert agent.memory is not None
-    assert len(agent.memory) == 3
-
-
-async def test_an_async_stream_that_is_closed_ends_its_run() -> None:
-    agent = Agent(Turns(call("1", "count"), "one"), tools=[Counter().tool()])
-    async with agent.astream("hi") as deltas:
-        async for delta in deltas:
-            if delta.kind == "tool_result":
-                break
-    assert agent.memory is not None
-    assert len(agent.memory) == 3
-    assert_valid(agent.memory.messages)
-    assert (await agent.arun()).text == "one"
-
-
-async def test_a_cancelled_run_keeps_what_was_done() -> None:
-    stop = threading.Event()
-
-    def hang(n: int) -> int:
-        """Hangs, or does not."""
-        stop.wait(20 if n else 0)
-        return n
-
-    agent = Agent(Turns([call("1", "hang", n=0), call("2", "hang", n=1)]), tools=[hang])
-    task = asyncio.ensure_future(agent.arun("hi"))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    stop.set()
-    assert agent.memory is not None
-    told = results(agent.memory.messages)
-    assert (told["1"].output, told["2"].is_error) == (0, True)
-    assert_valid(agent.memory.messages)
 
 
 # --- several at once ----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.tools import definitions
 from llmneutral.transports import registered
 from tests.agent.scripts import Counter, Turns, answer, assert_valid, call, invalid
-from tests.agent.test_agent import WAYS
+from tests.agent.ways import WAYS
 
 many = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

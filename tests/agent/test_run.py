@@ -25,11 +25,10 @@ from llmneutral import (
     ToolLoopError,
 )
 from tests.agent.scripts import Counter, Turns, Wired, assert_valid, call
-from tests.agent.test_agent import WAYS, Asking
+from tests.agent.ways import WAYS, Asking, ways
 
 ENDS = (FinishRunEvent, ErrorOccurredEvent, InterruptedEvent)
 CALL = [("call", "c1", "count", '{"n": 4}')]
-ways = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
 
 
 class Answer(pydantic.BaseModel):

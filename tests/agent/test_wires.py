@@ -14,12 +14,11 @@ from llmneutral.agent.loop import TAKEN
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.transports import registered
 from tests.agent.scripts import Counter, Turns, Wired, assert_valid, results
-from tests.agent.test_agent import WAYS, Asking
+from tests.agent.ways import WAYS, Asking, ways
 from tests.drivers.endpoints import APIS, body_of, chunks_of, driver_for
 from tests.laws.answers import WIRE
 from tests.loopback import Loopback, streamed, whole
 
-ways = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS.keys())
 CALLS = [("call", "call00001", "count", '{"n": 1}'), ("call", "call00002", "count", '{"n": 2}')]
 
 

@@ -14,7 +14,8 @@ from tests.house.tree import PACKAGES, parsed
 
 PROMISED = (
     "Agent BasePromptDriver ConfigurationError Conversion ConversionError Defaults DriversConfig LLMNeutralError"
-    " PromptStack ProviderError aggregate convert make_driver normalize normalize_stream read_request resolve_api_mode validate"
+    " PromptStack ProviderError aggregate convert make_driver normalize normalize_stream read_request resolve_api_mode"
+    " validate"
 ).split()
 """What the contract names; the face may have more."""
 
