@@ -126,6 +126,14 @@ def test_pictures_of_results_stand_behind_the_observations() -> None:
     assert {change.kind for change in found.changes if change.step == "react"} == {"rewritten", "moved", "added"}
 
 
+def test_only_the_newest_results_keep_their_pictures() -> None:
+    picture = (ImageMessageContent(PNG, media_type="image/png"),)
+    turns = [each for i in "ab" for each in (turn(Call(i, "look")), results(Result(i, parts=picture)))]
+    found = said(*turns, keep_screenshots=1)
+    assert found[1] == 'Observations:\n{"tag": "a", "output": "[image removed]"}'
+    assert [part["type"] for part in found[3]] == ["text", "text", "image_url"]
+
+
 def test_calls_without_results_and_results_without_calls_are_settled_first() -> None:
     found = said(turn(Call("a1", "look")), results(Text("never mind"), Result("b", "x")))
     assert found[1].startswith('Observations:\n{"tag": "a1", "error": "No result: ')

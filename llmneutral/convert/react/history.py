@@ -10,10 +10,10 @@ import msgspec
 
 from llmneutral.convert.calls import arguments_text, written
 from llmneutral.convert.feedback import is_unread
-from llmneutral.convert.job import Job, Messages
+from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.names import CALLS, ToolNames
-from llmneutral.convert.pairing import TOOL_BLOCKS, keys, pair_results
-from llmneutral.convert.passes import with_content
+from llmneutral.convert.pairing import keys, pair_results
+from llmneutral.convert.passes import keep_screenshots, with_content
 from llmneutral.convert.react.actions import Tags
 from llmneutral.convert.react.parser import HEADING
 from llmneutral.convert.react.reading import THOUGHT
@@ -49,11 +49,11 @@ class History:
         self.messages = self._written(messages)
 
     def _written(self, messages: Messages) -> Messages:
-        job = self.job
-        if not TOOL_BLOCKS.isdisjoint(job.look(messages).kinds):
-            before, job.note.step = job.note.step, pair_results.name
-            messages = pair_results.run(messages, job)
-            job.note.step = before
+        for step in (
+            pair_results,
+            keep_screenshots,
+        ):  # what the transport does to calls and results has to be done here
+            messages = self._passed(step, messages)
         out, role = [], ""
         for message in messages:
             if message.role == "assistant":
@@ -65,6 +65,15 @@ class History:
             role = message.role
             out.append(new)
         return out if any([a is not b for a, b in zip(out, messages, strict=True)]) else messages
+
+    def _passed(self, step: Pass, messages: Messages) -> Messages:
+        job = self.job
+        if step.when is not None and step.when.isdisjoint(job.look(messages).kinds):
+            return messages
+        before, job.note.step = job.note.step, step.name
+        messages = step.run(messages, job)
+        job.note.step = before
+        return messages
 
     # --- the assistant's --------------------------------------------------------------------------
 
