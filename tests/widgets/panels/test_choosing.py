@@ -48,8 +48,11 @@ def test_it_says_what_is_missing(picker: ProviderPicker, monkeypatch: pytest.Mon
     assert labels(picker)["openai"] == "openai (no key)"
     assert labels(picker)["local"] in ("local", "local (SDK not installed)")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/nowhere")
     picker.follow(Defaults)
     assert labels(picker)["openai"] == "openai"
+    assert labels(picker)["bedrock"] in ("bedrock (no AWS credentials)", "bedrock (SDK not installed)")
 
 
 def test_a_pick_and_back_keeps_the_very_config(picker: ProviderPicker) -> None:

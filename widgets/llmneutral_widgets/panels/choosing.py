@@ -130,7 +130,7 @@ def _label(row: Any) -> str:
     if not row["sdk_installed"]:
         return f"{row['name']} (SDK not installed)"
     if row["key_variable"] and not row["key_set"]:
-        return f"{row['name']} (no key)"
+        return f"{row['name']} (no {row.get('key_words') or 'key'})"
     return str(row["name"])
 
 
