@@ -230,6 +230,22 @@ def test_what_no_field_and_no_tool_can_carry_goes_as_a_rule() -> None:
     assert dumps(TREE) in dumps(found.to_json()).replace('\\"', '"')
 
 
+def test_definitions_that_fan_out_too_far_are_asked_for_by_a_rule() -> None:
+    def level(n: int) -> dict[str, Any]:
+        below = {"type": "string"} if n == 0 else {"$ref": f"#/$defs/d{n - 1}"}
+        return {"type": "object", "properties": dict.fromkeys("abcd", below)}
+
+    wide = {**level(7), "$defs": {f"d{n}": level(n) for n in range(7)}}
+    facts = {"parameters_json_schema": False, "native_json_schema": True}
+    found = llmneutral.convert("q", "gemini_native", model="gemini-2.5-pro", output_schema=wide, facts=facts)
+    assert found.answer.strategy == "rule"
+    with pytest.raises(ConversionError, match="too large without references"):
+        llmneutral.convert(
+            "q", "gemini_native", model="gemini-2.5-pro", output_schema=wide, facts=facts,
+            structured_output_strategy="native",
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("schema", [{"type": "sting"}, {"$ref": "#/$defs/none"}])
 def test_a_schema_that_is_wrong_is_an_error_and_no_rule(schema: dict[str, Any]) -> None:
     wrong = {"type": "object", "properties": {"a": schema}}
