@@ -76,7 +76,7 @@ class Agent:
         driver: BasePromptDriver | DriversConfig | None = None,
         *,
         prompt_driver: BasePromptDriver | DriversConfig | None = None,
-        tools: Iterable[Any] = (),
+        tools: Iterable[Any] | None = (),
         system: str | None = None,
         rules: str | Iterable[Any] = (),
         output_schema: Any = None,
@@ -89,8 +89,7 @@ class Agent:
         **settings: Any,
     ) -> None:
         self._pinned = _driver(driver, prompt_driver)
-        definitions(tools)  # what is no tool is told at once
-        self.tools = list(tools)
+        self.tools = _tools(tools)
         self.system = system
         self.rules = [rules] if isinstance(rules, str) else list(rules)
         self.output_schema = output_schema
@@ -241,6 +240,14 @@ def _driver(driver: Any, prompt_driver: Any) -> Any:
     given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
     remedy = "give a driver (make_driver) or a config such as AnthropicDriversConfig()"
     raise ConfigurationError(f"the driver of an agent is {given}; {remedy}")
+
+
+def _tools(tools: Any) -> list[Any]:
+    """The tools as a list; what is none is told at once."""
+    is_list = isinstance(tools, Iterable) and not isinstance(tools, str | bytes | Mapping)
+    given = list(tools) if is_list else tools
+    definitions(given)
+    return given or []
 
 
 def _memory(memory: Any) -> ConversationMemory | None:

@@ -81,9 +81,9 @@ class ConversationMemory:
             system: The instructions it will stand behind: reasoning that came under others is left out.
         """
         with self._lock:
-            if system != self._system and self._system is not None:
+            before, self._system = self._system, system or ""
+            if before not in (None, self._system):
                 self._forget_reasoning()
-            self._system = system or ""
             self.trim()
             return tuple(self.messages)
 
@@ -127,14 +127,14 @@ class ConversationMemory:
     def _first_within(self, messages: Sequence[Message], starts: Sequence[int], first: int) -> int:
         """The first exchange from which on everything is within the bound of tokens; the last one at the latest."""
         assert self.max_tokens is not None
-        last = len(starts) - 1
+        last, middle = len(starts) - 1, first  # as a rule there is room for everything
         while first < last:  # the more is left out the fewer tokens: a binary search asks the counter seldom
-            middle = (first + last) // 2
             kept = [m for m in messages[: starts[middle]] if m.is_system()] if middle else messages[: starts[0]]
             if self._tokens([*kept, *messages[starts[middle] :]]) <= self.max_tokens:
                 last = middle
             else:
                 first = middle + 1
+            middle = (first + last) // 2
         return first
 
     def _tokens(self, messages: Sequence[Message]) -> int:

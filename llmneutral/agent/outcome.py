@@ -6,7 +6,6 @@ and whatever has a row of its own in the table of reductions become blocks, ever
 
 from __future__ import annotations
 
-import types
 from collections.abc import ItemsView, KeysView, ValuesView
 from typing import Any
 
@@ -29,7 +28,7 @@ from llmneutral.ir.responses import NormalizedResponse
 BYTES = "the tool's result holds bytes; let it return text, or an ImageArtifact, AudioArtifact or BlobArtifact"
 SHOWN = (TextMessageContent, ImageMessageContent, AudioMessageContent, DocumentMessageContent)
 """Blocks that a result can hold; of any other kind it holds the text."""
-SEVERAL = (types.GeneratorType, range, map, filter, zip, KeysView, ValuesView, ItemsView)
+SEVERAL = (range, KeysView, ValuesView, ItemsView)
 """What is a list as far as a model is concerned."""
 
 

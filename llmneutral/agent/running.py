@@ -13,6 +13,7 @@ import contextlib
 import inspect
 import queue
 import time
+import types
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,9 @@ from llmneutral.agent.planning import Planned
 from llmneutral.convert import feedback
 from llmneutral.drivers.threads import in_thread, start
 from llmneutral.ir.artifacts import ErrorArtifact
+
+ONCE = (types.GeneratorType, map, filter, zip)
+"""What can be gone through only once: it is, here."""
 
 LOOK_UP = 0.2
 """Seconds after which a waiting thread looks up: on Windows an interrupt reaches it only then."""
@@ -195,6 +199,7 @@ def _called(planned: Planned) -> Any:
     assert planned.function is not None
     try:
         value = planned.function(*planned.args, **planned.kwargs)
+        value = list(value) if isinstance(value, ONCE) else value
     except Exception as error:  # noqa: BLE001  # whatever a tool raises is told to the model
         return _failed(planned, error)
     if inspect.isawaitable(value) or inspect.isasyncgen(value):

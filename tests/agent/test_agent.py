@@ -354,6 +354,11 @@ def test_an_agent_is_a_tool_of_another_one() -> None:
     assert results(outer.memory.messages)["1"].output == "forty-two"
 
 
+def test_tools_may_come_one_by_one() -> None:
+    assert len(Agent(tools=(tool for tool in [Desk(), Counter().tool()])).tools) == 2
+    assert Agent(tools=None).tools == []
+
+
 def test_it_shows_what_it_is() -> None:
     agent = Agent(tools=[Desk()])
     assert repr(agent) == "Agent(Defaults, tools=[Desk_add, Desk_draw], memory=ConversationMemory(0 turns, 0 messages))"

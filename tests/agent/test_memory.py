@@ -90,6 +90,9 @@ def test_a_counter_of_the_callers_is_asked_seldom() -> None:
     assert len(memory) == 28
     assert len(asked) <= 8
     assert memory.tokens == 28
+    asked.clear()
+    memory.trim()
+    assert asked == [28]
 
 
 def test_reasoning_goes_once_something_before_it_is_gone() -> None:
@@ -105,6 +108,8 @@ def test_reasoning_goes_where_the_instructions_before_it_change() -> None:
     assert list(memory.recall("one")) == exchange(0, sealed=True)
     assert list(memory.recall("one")) == exchange(0, sealed=True)
     assert list(memory.recall("two")) == exchange(0)
+    bare = ConversationMemory(exchange(0, sealed=True))
+    assert list(bare.recall()) == list(bare.recall(None)) == list(bare.recall("")) == exchange(0, sealed=True)
 
 
 def test_reasoning_goes_where_another_run_came_in_between() -> None:

@@ -145,6 +145,20 @@ def test_what_has_to_be_awaited_is(run: Running) -> None:
     assert outputs(batch) == [1, [0, 1, 2]]
 
 
+@both
+def test_what_comes_one_by_one_is_a_list(run: Running) -> None:
+    def some(n: int) -> Any:
+        """Yields."""
+        yield from range(n)
+        if n > 3:
+            raise LookupError("no more")
+
+    batch = batch_of([some], call("1", "some", n=2), call("2", "some", n=4))
+    run(batch, Bounds())
+    assert outputs(batch) == [[0, 1], "LookupError: no more"]
+    assert batch.actions()[0].output == [0, 1]
+
+
 def raising(error: BaseException) -> list[Any]:
     def now() -> None:
         """Raises."""
@@ -277,6 +291,25 @@ def test_an_interrupt_of_the_waiting_thread_waits_for_nobody() -> None:
     stop.set()
     time.sleep(0.05)
     assert outputs(batch) == [1, NOT_COMPLETED, NOT_COMPLETED]
+
+
+def test_an_interrupt_of_a_loop_waits_for_nobody() -> None:
+    """Ctrl-C in async code: the loop cancels its task, and no thread is waited for."""
+    import _thread
+
+    stop = threading.Event()
+
+    def hang() -> None:
+        """Hangs."""
+        _thread.interrupt_main()
+        stop.wait(20)
+
+    batch = batch_of([hang], call("1", "hang"))
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        run_async(batch, Bounds())
+    assert time.perf_counter() - began < 5
+    stop.set()
 
 
 async def test_a_cancelled_task_cancels_async_tools_and_waits_for_no_thread() -> None:

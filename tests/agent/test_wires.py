@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, ToolLoopError
+from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, Tool, ToolLoopError, activity
 from llmneutral.agent.loop import TAKEN
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.transports import registered
@@ -45,6 +45,55 @@ def test_a_run_over_each_api(api: str, ask: Asking) -> None:
     assert agent.memory is not None
     assert_valid(agent.memory.messages)
     assert ask(agent, "and?").text == "well"
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+@pytest.mark.parametrize("api", [api for api in registered() if api in WIRE])
+def test_a_stream_that_is_closed_anywhere_leaves_what_every_api_takes(api: str, way: str) -> None:
+    turns = [[("thinking", "Well, well.", "c2VhbA=="), ("text", "I count"), *CALLS], [("text", "three in all")]]
+
+    def closed(after: int) -> bool:
+        """Closes the stream behind a number of deltas; returns whether it was over before."""
+        counter = Counter()
+        agent = Agent(Wired(api, *turns, "well", max_tokens=100), tools=[counter.tool()])
+        seen = 0
+
+        async def read() -> None:
+            nonlocal seen
+            async with agent.astream("count") as deltas:
+                async for _ in deltas:
+                    if (seen := seen + 1) > after:
+                        return
+
+        if way == "astream":
+            asyncio.run(read())
+        else:
+            with agent.stream("count") as deltas:
+                for _ in deltas:
+                    if (seen := seen + 1) > after:
+                        break
+        assert agent.memory is not None
+        assert len(agent.memory) in (0, 3, 4)
+        assert_valid(agent.memory.messages)
+        assert len(counter.seen) in (0, 2)
+        return seen <= after
+
+    over = [closed(after) for after in range(0, 80, 3)]
+    assert over[0] is False
+    assert over[-1] is True
+
+
+@pytest.mark.parametrize("api", [api for api in registered() if api in WIRE])
+def test_names_come_back_by_the_table_of_the_request(api: str) -> None:
+    class Desk_top(Tool):  # noqa: N801  # a name that cannot be split at an underscore
+        @activity
+        def look_up(self, word: str) -> str:
+            """Looks a word up."""
+            return word.upper()
+
+    driver = Wired(api, [("call", "call00001", "Desk_top_look_up", '{"word": "a"}')], "done", max_tokens=100)
+    result = Agent(driver, tools=[Desk_top()]).run("look")
+    assert [(each.name, each.path, each.output) for each in result.calls] == [("Desk_top", "look_up", "A")]
 
 
 @ways
