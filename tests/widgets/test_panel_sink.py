@@ -34,7 +34,7 @@ def streamed(made: PanelSink, clock: Clock, pieces: int, piece: str = PARAGRAPH)
 
 
 def segments(made: PanelSink) -> list[Any]:
-    return [each for each in widgets(made.box) if type(each).__name__ == "HTMLMath"][1:-1]
+    return [each for group in made._groups for each in group.children]
 
 
 def test_the_first_frame_names_who_answers() -> None:
@@ -50,6 +50,16 @@ def test_finished_pieces_never_change_again() -> None:
         for piece in segments(made):
             assert seen.setdefault(piece.model_id, piece.value) == piece.value
     assert len(seen) > 10
+
+
+def test_formulas_are_set_in_what_is_finished_and_not_in_every_frame() -> None:
+    clock = Clock()
+    made = sink(clock)
+    streamed(made, clock, 100)
+    assert {type(piece).__name__ for piece in segments(made)} == {"HTMLMath"}
+    assert type(made._end).__name__ == "HTML"
+    made.finish(exchange("Hello."))
+    assert type(made._end).__name__ == "HTMLMath"
 
 
 def test_frames_are_paced() -> None:

@@ -49,7 +49,8 @@ class PanelSink:
         # What the pieces share: each of their own would be two more models in the front end.
         wide = {"width": "auto", "margin": "0"}
         self._shared = {"layout": ipywidgets.Layout(**wide), "style": ipywidgets.HTMLMath.style.klass()}
-        self._above, self._end = self._piece(""), self._piece("")
+        # Formulas are set once, when a piece is finished; with every frame they would cost more than all else.
+        self._above, self._end = ipywidgets.HTML(layout=wide), ipywidgets.HTML(layout=wide)
         self._groups: list[Any] = []
 
     def start(self, request: Mapping[str, Any]) -> None:
@@ -84,8 +85,8 @@ class PanelSink:
             if self._text.seen > WHOLE and blocks.count("text") == 1:
                 self._keep_pieces(record)
             else:
-                self._above.value, self._end.value = "", self._fitted(record)
-                self._groups = []
+                self._above.value, self._groups = "", []
+                self._end = self._piece(self._fitted(record))
             self._arrange()
 
     def abort(self, exchange: Exchange | None, error: BaseException) -> None:
@@ -110,7 +111,9 @@ class PanelSink:
         thoughts = [answer_block(block, Room(_ROOM), Album(0)) for block in blocks if block.get("type") == "thinking"]
         self._above.value = _body(tag("div", *thoughts, class_="answer")) if thoughts else ""
         rest = [block for block in blocks if block.get("type") not in ("text", "thinking")]
-        self._end.value = self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
+        self._end = self._piece(
+            self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
+        )
 
     def _show(self) -> None:
         """Shows a frame: new finished pieces, and the live end."""

@@ -178,15 +178,22 @@ def test_an_error_is_in_the_status_line_and_the_question_in_its_field(
     assert panel.last_error is None
 
 
-def test_what_is_typed_meanwhile_is_not_overwritten(panel: Conversation) -> None:
+def test_the_question_leaves_its_field_when_it_is_answered_and_not_before(panel: Conversation) -> None:
     driver = waiting()
-    panel.question.value = "stop there"
+    panel.question.value = "a question"
     panel.send_button.click()
     assert driver.spoke.wait(SOON)
-    panel.question.value = "the next one"
+    assert (panel.question.value, panel.question.disabled) == ("a question", True)
     driver.leave.set()
     assert panel.wait(SOON)
-    assert panel.question.value == "the next one"
+    assert (panel.question.value, panel.question.disabled) == ("", False)
+
+
+def test_a_question_that_is_sent_by_code_leaves_the_field_alone(panel: Conversation) -> None:
+    panel.question.value = "half a thought"
+    panel.send("another question")
+    assert panel.wait(SOON)
+    assert panel.question.value == "half a thought"
 
 
 def test_an_interrupt_inside_the_driver_is_an_end_and_no_error(panel: Conversation) -> None:

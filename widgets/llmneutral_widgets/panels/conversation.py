@@ -60,8 +60,13 @@ class Conversation(Panel):
         self._stop = threading.Event()
         self._exchanges: list[Exchange] = []
         self.picker = ProviderPicker(session.current().providers)
+        # Not while it is typed: a press of Send would overtake the last letters, when the kernel is busy.
         self.question = ipywidgets.Textarea(
-            description="Question", rows=3, placeholder="What do you want to know?", layout={"width": "auto"}
+            description="Question",
+            rows=3,
+            placeholder="What do you want to know?",
+            layout={"width": "auto"},
+            continuous_update=False,
         )
         self.question.style.description_width = "5.5em"
         self.send_button = button("Send", self.guarded(lambda _: self.send()), tip="Send the question", is_main=True)
@@ -142,8 +147,6 @@ class Conversation(Panel):
         self._answering = threading.Thread(
             target=copy_context().run, args=(self._answer, question, PanelSink(box), self._stop, given), daemon=True
         )
-        if text is None:
-            self.question.value = ""
         self._answering.start()
 
     def stop(self) -> None:
@@ -210,16 +213,16 @@ class Conversation(Panel):
             session.current().record(None, [exchange])
             self._exchanges.append(exchange)
         if isinstance(error, Exception):
-            self.tell_error(cleaned(error))
-            if not self.question.value:  # the question is there to be sent again
-                self.question.value = text
+            self.tell_error(cleaned(error))  # the question stays in its field, to be sent again
         elif exchange is not None:
             self.say(_ended(exchange))
+            if self.question.value == text:
+                self.question.value = ""
         self.keep()
         self._tabs.refresh()
 
     def _busy(self, is_busy: bool) -> None:
-        self.send_button.disabled = self.new_button.disabled = is_busy
+        self.send_button.disabled = self.new_button.disabled = self.question.disabled = is_busy
         self.stop_button.disabled = not is_busy
 
     # ------------------------------------------------------------------------------------------------------------------
