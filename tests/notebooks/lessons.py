@@ -99,6 +99,8 @@ def tidied(notebook: Any) -> Any:
         for output in cell.get("outputs", ()):
             if "data" in output:
                 output["data"].pop(WIDGET, None)
+        if "outputs" in cell:  # an output that was nothing but a widget shows nothing any more
+            cell["outputs"] = [output for output in cell["outputs"] if output.get("data") != {}]
     return found
 
 

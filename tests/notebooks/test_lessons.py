@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import nbconvert
 import nbformat
 import pytest
 
@@ -18,6 +20,25 @@ from tests.widgets.kernel import PLAIN, Kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 every_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+MOST_WORDS = 1_000
+"""Words of a lesson: what is read in five minutes."""
+REMOTE = re.compile(r"<script|(?:src|href)=[\"']?(?:https?:)?//", re.IGNORECASE)
+FOREIGN_PATH = re.compile(r"(?<![\w+/.:-])(?:/(?:home|root|tmp|work|Users|usr|var)/|[A-Z]:\\\\)")
+KEY = re.compile(
+    r"\bsk-[\w-]{8,}|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\bBearer \S{8,}|\b[A-Z]+_(?:KEY|TOKEN) ?= ?\S{8,}"
+)
+PREDICTION = "**Before you run it:**"
+
+
+def needs_the_model(path: Path) -> bool:
+    return any(["live" in cell["metadata"].get("tags", ()) for cell in read(path)["cells"]])
+
+
+each_to_run = pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.live] * needs_the_model(path)) for path in lessons()],
+)
+"""Every lesson; those that ask the embedded model only where it is installed."""
 
 
 def outputs(notebook: Any) -> list[dict[str, Any]]:
@@ -48,31 +69,103 @@ def test_every_output_can_be_read_without_a_kernel_and_fetches_nothing(path: Pat
         html = "".join(data.get("text/html", ""))
         assert not re.search(r"<script|<iframe|<link|@import|url\(|src=[\"']?http", html, re.IGNORECASE)
         if MIME in data:
-            assert Exchange.from_json(data[MIME]).status == "complete"
+            assert Exchange.from_json(data[MIME]).status in ("complete", "dry_run")
             assert len(json.dumps(data[MIME])) < LARGEST_MEDIA
+
+
+def told(notebook: Any) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
 
 
 @every_lesson
 def test_questions_come_before_answers(path: Path) -> None:
     """A lesson asks for a prediction, shows, and explains."""
-    told = [cell for cell in read(path)["cells"] if cell["cell_type"] == "markdown"]
-    text = "\n".join(["".join(cell["source"]) for cell in told])
-    assert text.count("**Before you run it:**") >= 3
+    text = "\n".join(told(read(path)))
+    assert text.count(PREDICTION) >= 3
     assert "## Your turn" in text
+    assert len(text.split()) <= MOST_WORDS, "five minutes"
 
 
-@pytest.mark.live
 @every_lesson
+def test_a_prediction_is_followed_by_what_it_is_about_and_an_explanation(path: Path) -> None:
+    cells = read(path)["cells"]
+    places = [i for i, cell in enumerate(cells) if PREDICTION in "".join(cell["source"])]
+    for place, until in zip(places, [*places[1:], len(cells)], strict=True):
+        kinds = [cell["cell_type"] for cell in cells[place + 1 : until]]
+        assert kinds[0] == "code", cells[place]["id"]
+        assert "markdown" in kinds, f"nothing explains {cells[place]['id']}"
+        assert any([cell.get("outputs") for cell in cells[place + 1 : until]]), "an answer is shown"
+
+
+@every_lesson
+def test_the_exercise_has_a_hidden_check_that_waits_kindly(path: Path) -> None:
+    cells = {cell["id"]: cell for cell in read(path)["cells"]}
+    order = [cell["id"] for cell in read(path)["cells"]]
+    assert order.index("exercise-text") < order.index("exercise") < order.index("check")
+    assert cells["check"]["metadata"]["jupyter"]["source_hidden"] is True
+    (said,) = cells["check"]["outputs"]
+    assert said["output_type"] == "stream"
+    assert "".join(said["text"]).startswith("Not "), "saved as a reader finds it: not tried yet"
+
+
+@every_lesson
+def test_its_links_lead_to_other_lessons(path: Path) -> None:
+    text = "\n".join(told(read(path)))
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert [link for link in links if not (path.parent / link).is_file()] == []
+
+
+@every_lesson
+def test_it_holds_no_key_and_nothing_of_the_machine_it_ran_on(path: Path) -> None:
+    written = path.read_text(encoding="utf-8")
+    assert KEY.findall(written) == []
+    assert FOREIGN_PATH.findall(written) == []
+
+
+@every_lesson
+def test_as_a_page_it_runs_no_script_and_fetches_nothing_of_its_own(path: Path) -> None:
+    """What nbconvert makes of a lesson holds only the scripts and addresses of its template, as an empty page does."""
+    pages = nbconvert.HTMLExporter()
+    node: Any = nbformat.read(path, as_version=4)
+    empty = nbformat.from_dict({**node, "cells": []})
+    shown, template = [pages.from_notebook_node(each)[0] for each in (node, empty)]
+    assert sorted(REMOTE.findall(shown)) == sorted(REMOTE.findall(template))
+
+
+def solution(notebook: Any) -> str | None:
+    """The code that a reader finds behind "A solution", or None."""
+    (text,) = [text for text in told(notebook) if "<summary>" in text] or [""]
+    fenced = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    return fenced[1] if fenced else None
+
+
+def with_solution(notebook: Any) -> Any:
+    """A lesson with two more cells: its solution, and the check once more."""
+    found = copy.deepcopy(notebook)
+    answer = solution(notebook)
+    if answer is not None:
+        (check,) = [cell for cell in found["cells"] if cell["id"] == "check"]
+        found["cells"] += [
+            {**check, "id": f"more-{i}", "source": each} for i, each in enumerate((answer, check["source"]))
+        ]
+    return found
+
+
+@each_to_run
 def test_it_runs_and_says_what_was_saved(path: Path) -> None:
     """Cells that show the model's own words are tagged `live`: they run, and what they say is not compared."""
     saved = read(path)
-    ran = executed(saved)
-    for before, now in zip(saved["cells"], ran["cells"], strict=True):
+    ran = executed(with_solution(saved))
+    for before, now in zip(saved["cells"], ran["cells"], strict=False):
         if before["cell_type"] == "code" and "live" not in before["metadata"].get("tags", ()):
             assert settled(now["outputs"]) == settled(before["outputs"]), before["id"]
     kept = [output["data"][MIME] for output in outputs(ran) if MIME in output.get("data", {})]
-    assert [record["status"] for record in kept] == ["complete"] * len(kept)
-    assert all([record["response"]["text"] for record in kept])
+    answered = [record for record in kept if record["status"] != "dry_run"]
+    assert [record["status"] for record in answered] == ["complete"] * len(answered)
+    assert all([record["response"]["text"] for record in answered])
+    if solution(saved) is not None:
+        (said,) = ran["cells"][-1]["outputs"]
+        assert "".join(said["text"]).startswith("Right"), "the check takes the solution"
 
 
 @pytest.mark.live
@@ -121,6 +214,13 @@ def lesson(text: str, seconds: str) -> dict[str, Any]:
     output = {"output_type": "display_data", "data": {"text/plain": said, WIDGET: {}}, "metadata": {}}
     cell = {"cell_type": "code", "id": "a", "source": "", "outputs": [output], "execution_count": 1}
     return {"cells": [{**cell, "metadata": {"execution": {"iopub": "now"}, "tags": ["live"]}}], "metadata": {"x": 1}}
+
+
+def test_an_output_that_was_nothing_but_a_widget_is_none() -> None:
+    made = lesson("words", "0.42")
+    live = {"output_type": "display_data", "data": {WIDGET: {}}, "metadata": {}}
+    made["cells"][0]["outputs"].insert(0, live)
+    assert tidied(made) == tidied(lesson("words", "0.42"))
 
 
 def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
