@@ -99,7 +99,8 @@ class ConversationMemory:
             if after is not None and not _are_same(now, after):
                 messages = PromptStack(messages).without_reasoning_after(BEFORE_ALL).messages
             now.extend(messages)
-            self.trim()
+            if self.count is None:  # one of the caller's may fail or wait: it is asked when the next run begins
+                self.trim()
 
     def trim(self) -> int:
         """Forgets the oldest exchanges until the budget is kept; returns how many messages went."""

@@ -55,6 +55,7 @@ class _Job:
         self.deadline = deadline
         self.done: Done | None = None
         self.failure: BaseException | None = None
+        self.is_over = False
         self.abort: Callable[[], object] = lambda: None
 
     def run(self, finished: queue.SimpleQueue[_Job]) -> None:
@@ -64,6 +65,7 @@ class _Job:
             self.done = called if isinstance(called, Done) else asyncio.run(self._awaited(called))
         except BaseException as error:  # noqa: BLE001  # told to whoever waits
             self.failure = error
+        self.is_over = True
         finished.put(self)
 
     async def _awaited(self, value: Any) -> Done:
@@ -127,7 +129,7 @@ def _patience(running: dict[int, _Job], now: float) -> float:
 
 
 def _is_late(job: _Job, now: float) -> bool:
-    return job.deadline is not None and now >= job.deadline
+    return job.deadline is not None and now >= job.deadline and not job.is_over
 
 
 async def arun_batch(batch: Batch, bounds: Bounds) -> None:

@@ -130,6 +130,25 @@ def test_a_bound_is_raised(ask: Asking) -> None:
     assert len(told.value.stack) == 5
 
 
+@ways
+def test_a_counter_that_fails_costs_no_answer(ask: Asking) -> None:
+    asked: list[int] = []
+
+    def count(stack: PromptStack) -> int:
+        asked.append(len(stack))
+        if len(asked) > 1:
+            raise LookupError("cannot count")
+        return len(stack)
+
+    two = [Message("user", (TextMessageContent("a"),)), answer("b")] * 2
+    agent = Agent(Turns("one", "two"), memory=ConversationMemory(two, max_tokens=9, count=count))
+    assert ask(agent, "hi").text == "one"
+    with pytest.raises(LookupError, match="cannot count"):
+        ask(agent, "and?")
+    assert agent.memory is not None
+    assert len(agent.memory) == 6
+
+
 # --- who is asked -------------------------------------------------------------------------------
 
 
