@@ -332,3 +332,35 @@ def test_two_at_once_do_not_meet() -> None:
         return await asyncio.gather(*[one() for _ in range(5)])
 
     assert asyncio.run(both()) == [ROME] * 5
+
+
+# --- the request ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["auto", *STRATEGIES])
+def test_a_preview_shows_the_same_plan(strategy: str) -> None:
+    made = driver(form("tool" if strategy == "tool" else "native", GOOD))
+    shown = made.preview("Which city?", output_schema=City, structured_output_strategy=strategy)
+    assert asked("run", made, structured_output_strategy=strategy).parsed == ROME
+    assert made.sent == [shown.to_json()]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_strategy_stays_the_same_in_a_repair(strategy: str) -> None:
+    made = driver(form(strategy, BAD), form(strategy, GOOD, 2), structured_output_strategy="auto", facts=FACTS)
+    stack = PromptStack([turn("user", "q")], output_schema=City, settings={"structured_output_strategy": strategy})
+    assert made.run(stack).parsed == ROME
+    first, second = made.sent
+    assert {key: first.get(key) for key in ("response_format", "tools", "tool_choice")} == {
+        key: second.get(key) for key in ("response_format", "tools", "tool_choice")
+    }
+
+
+def test_a_repair_goes_by_the_plan_that_auto_fell_back_to() -> None:
+    tree = {"type": "object", "properties": {"n": {"type": "integer"}, "below": {"$ref": "#"}}, "required": ["n"]}
+    made = driver(
+        form("tool", {"n": "x"}), form("tool", {"n": 1}, 2), api="anthropic_messages", model="claude-opus-4-8"
+    )
+    response = made.run("q", output_schema=tree, max_tokens=100)
+    assert response.parsed == {"n": 1}
+    assert [body["tools"][0]["name"] for body in made.sent] == ["final_answer"] * 2

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from llmneutral import (
+    ActionCallMessageContent,
     BasePromptDriver,
     DeltaMessage,
     FallbackDriver,
@@ -69,6 +70,35 @@ def test_a_driver_in_griptapes_style_is_asked_again(way: str, strategy: str) -> 
     assert second.messages[: len(first.messages)] == first.messages
     assert [message.role for message in second.messages[len(first.messages) :]] == ["assistant", "user"]
     assert stack.to_json() == before
+
+
+def test_what_such_a_driver_does_to_its_stack_is_not_asked_again() -> None:
+    class Noting(Own):
+        def try_run(self, prompt_stack: PromptStack) -> Message:
+            message = super().try_run(prompt_stack)
+            self.stacks[-1] = PromptStack(prompt_stack.messages)
+            prompt_stack.messages.append(turn("user", "a note of its own"))
+            return message
+
+    made = Noting(json.dumps(BAD), json.dumps(GOOD))
+    assert asked("run", made).parsed == ROME  # type: ignore[arg-type]
+    assert [message.to_text() for message in made.stacks[1].messages][:2] == ["Which city?", json.dumps(BAD)]
+
+
+def test_such_a_driver_may_be_given_the_answers_tool() -> None:
+    class Calling(Own):
+        def try_run(self, prompt_stack: PromptStack) -> Message:
+            self.stacks.append(prompt_stack)
+            given = json.loads(self.texts.pop(0))
+            return Message("assistant", (ActionCallMessageContent(f"c{len(self.stacks)}", ANSWER_TOOL, None, given),))
+
+    made = Calling(json.dumps(BAD), json.dumps(GOOD))
+    assert asked("run", made, structured_output_strategy="tool").parsed == ROME  # type: ignore[arg-type]
+    first, second = made.stacks
+    assert [tool.name for tool in first.tools] == [tool.name for tool in second.tools] == [ANSWER_TOOL]
+    assert first.settings["tool_choice"].names == (ANSWER_TOOL,)
+    [result] = second.messages[-1].content
+    assert (result.tag, result.is_error) == ("c1", True)  # type: ignore[union-attr]
 
 
 def test_a_driver_in_griptapes_style_may_still_go_by_the_library() -> None:
