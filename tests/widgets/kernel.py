@@ -89,6 +89,7 @@ class Kernel:
         }
         self._manager = KernelManager(kernel_name="python3")
         self._client: BlockingKernelClient | None = None
+        self._displays: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
         self._manager.start_kernel(
@@ -153,14 +154,13 @@ class Kernel:
 
     def wait(self, sent: str, seen: Callable[[Mapping[str, Any]], object] | None = None) -> Ran:
         """Collects what a cell shows until it has ended."""
-        displays: dict[str, dict[str, Any]] = {}
         ran, began = Ran(), time.monotonic()
         while time.monotonic() - began < PATIENCE:
             message, octets = self._next()
             if message["parent_header"].get("msg_id") != sent:
                 continue
             ran.messages, ran.octets, ran.biggest = ran.messages + 1, ran.octets + octets, max(ran.biggest, octets)
-            _keep(message, ran, displays)
+            _keep(message, ran, self._displays)
             if seen is not None:
                 seen(message)
             if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":

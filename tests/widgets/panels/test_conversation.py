@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ import llmneutral
 from llmneutral import Defaults
 from llmneutral_widgets import session
 from llmneutral_widgets.exchange import MIME, Exchange
-from llmneutral_widgets.panels import Conversation
+from llmneutral_widgets.panels import WIDGET, Conversation
 from llmneutral_widgets.views.transcript import EMPTY
+from tests.widgets.kernel import Kernel
 from tests.widgets.panels.looking import buttons, quiet, said, text, widgets
 from tests.widgets.panels.test_stacks import many
 from tests.widgets.shell import Echo
@@ -346,3 +348,43 @@ def test_closing_stops_the_answer() -> None:
     exchange: Any = session.current().last
     assert exchange.status == "interrupted"
     driver.leave.set()
+
+
+KERNEL_DRIVER = """
+%load_ext llmneutral
+import llmneutral, time
+from llmneutral import widgets
+
+class Slow(llmneutral.BasePromptDriver):
+    needs_key = False
+    def try_stream(self, prompt_stack):
+        for word in "one two three four five".split():
+            time.sleep(0.05)
+            yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent(word + " "))
+        yield llmneutral.DeltaMessage("finish", finish_reason="stop")
+
+llmneutral.Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=Slow("slow-1", api_mode="chat_completions"))
+talk = widgets.Conversation()
+talk
+"""
+
+
+def test_in_a_real_kernel_threads_show_and_save_and_no_cell_hears_of_them(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        first = kernel.run(KERNEL_DRIVER, cell_id="one")
+        assert [sorted(output["data"]) for output in first.outputs] == [[WIDGET], ["text/html", "text/plain"]]
+        asked = kernel.run("talk.send('Count.'); talk.wait(20), talk.status.value", cell_id="two")
+        assert asked.error is None
+        assert "stopped" not in asked.plain
+        assert "(True," in asked.plain
+        assert "done" in asked.plain
+        assert asked.printed == ""
+        begun = kernel.run("talk.send('Once more.')", cell_id="three")
+        assert (begun.error, begun.printed) == (None, "")
+        stopped = kernel.run(
+            "talk.stop(); talk.wait(20); talk.status.value, widgets.session.last.status", cell_id="four"
+        )
+        assert "interrupted" in stopped.plain
+        assert stopped.printed == ""
+        table = kernel.run("%usage", cell_id="five")
+        assert table.plain.startswith("2 calls")
