@@ -21,6 +21,7 @@ from llmneutral.profiles.hosts import normalize_provider
 MILLION = Decimal(1_000_000)
 PRICED = {"input": "input_uncached", "cache_read": "cache_read", "cache_write": "cache_write", "output": "output_total"}
 """Names of prices → counts of a usage."""
+CACHED = ("cache_read", "cache_write")
 PROVIDERS = {"gemini": "google", "vertex": "google", "bedrock": "aws", "xai": "x-ai", "dashscope": None, "local": None}
 """Our names of providers → those of the package, where they differ; None: it knows none."""
 UNKNOWN_PROVIDER = "local"
@@ -60,6 +61,7 @@ def cost_of(
         provider: Who was asked.
         api: The API mode, for the profile's `reference_price`.
         prices: Own prices in US dollars per million tokens: model → `input`, `cache_read`, `cache_write`, `output`.
+            What is read from or written to a cache costs what `input` does, unless it has a price of its own.
     """
     if model is None:
         return UNKNOWN
@@ -97,17 +99,22 @@ class PricedPromptEvent(FinishPromptEvent, frozen=True, kw_only=True):
 
 
 def _sum(usage: Usage, prices: Mapping[str, float]) -> Decimal | None:
-    """The counts × their prices; None where a count that is priced is not known."""
+    """The counts × their prices; None where a count that is priced is not known.
+
+    A cache without prices of its own is no gift: its tokens are input, and cost what input costs.
+    """
     total = Decimal(0)
     for name, field in PRICED.items():
-        price, count = prices.get(name), getattr(usage, field)
-        if name == "input" and count is None:
+        count, price = getattr(usage, field), prices.get(name)
+        if name in CACHED:
+            if not count:
+                continue  # a provider without a cache reports none
+            price = prices.get("input") if price is None else price
+        elif name == "input" and count is None:
             count = usage.input_total
         if price is None:
             continue
         if count is None:
-            if name in ("cache_read", "cache_write"):
-                continue  # a provider without a cache reports none
             return None
         total += Decimal(str(price)) * count / MILLION
     return total

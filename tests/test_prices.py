@@ -27,13 +27,31 @@ def test_a_count_that_is_not_known_makes_the_cost_unknown() -> None:
     assert cost_of(Usage(input_total=5), model="m", prices=OWN).amount is None
 
 
+@pytest.mark.parametrize(
+    ("own", "amount"),
+    [
+        ({"input": 2.0, "output": 10.0}, "4.6"),
+        ({"input": 2.0, "cache_read": 0.5, "output": 10.0}, "3.1"),
+        ({"input": 2.0, "cache_read": 0.5, "cache_write": 2.5, "output": 10.0}, "3.2"),
+        ({"input": 2.0, "cache_read": 0, "cache_write": 0, "output": 10.0}, "2.2"),
+        ({"output": 10.0}, "1.0"),
+    ],
+)
+def test_a_cache_without_prices_is_no_gift(own: dict[str, float], amount: str) -> None:
+    """Its tokens cost what input costs: most tables name two prices."""
+    usage = Usage(
+        input_total=1_800_000, input_uncached=600_000, cache_read=1_000_000, cache_write=200_000, output_total=100_000
+    )
+    assert cost_of(usage, model="m", prices={"m": own}).amount == Decimal(amount)
+
+
 def test_reference_prices_of_the_profile() -> None:
     undo = register_profile("house-model", {"reference_price": {"input": 1.0, "output": 1.0}})
     try:
         found = cost_of(USAGE, model="house-model", api="chat_completions")
     finally:
         undo()
-    assert found.amount == Decimal("0.7")
+    assert found.amount == Decimal("1.1"), "cached tokens are input"
     assert found.source == "reference_price"
 
 
@@ -93,7 +111,7 @@ def test_prices_of_the_profile_count_for_a_relay_too() -> None:
     try:
         event = msgspec.structs.replace(finished(None), api="chat_completions")
         assert event.cost is not None
-        assert event.cost.amount == Decimal("0.7")
+        assert event.cost.amount == Decimal("1.1")
     finally:
         undo()
 
