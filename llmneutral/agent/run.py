@@ -72,7 +72,7 @@ class Run:
         messages: What it adds to the conversation.
         answered: The calls that have their results.
         response: The last answer.
-        partial: The answer that is coming in, where it is streamed.
+        coming: The stream of the answer that is coming in, where it is streamed.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Run:
         self.messages: list[Message] = []
         self.answered = Answered()
         self.response: NormalizedResponse | None = None
-        self.partial: NormalizedResponse | None = None
+        self.coming: Any = None
         self.steps = 0
         self.format_errors = 0
         self.was_reminded = False
@@ -128,6 +128,12 @@ class Run:
     def model(self) -> str | None:
         """The model that is asked for."""
         return self.settings.get("model") or self.driver.model
+
+    @property
+    def latest(self) -> NormalizedResponse | None:
+        """The last answer, finished or as far as it has come."""
+        came: NormalizedResponse | None = self.response if self.coming is None else self.coming.response
+        return came
 
     # --- what is asked --------------------------------------------------------------------------
 
@@ -166,7 +172,7 @@ class Run:
 
     def heard(self, response: NormalizedResponse) -> None:
         """An answer came."""
-        self.partial = None
+        self.coming = None
         self.response = response
         self.steps += 1
         self._usages.append(response.usage)
@@ -216,9 +222,9 @@ class Run:
         if isinstance(error, Exception):
             info = info_of(error)
             info = msgspec.structs.replace(info, raw_type=info.raw_type or type(error).__name__)
-            self.publisher.publish(ErrorOccurredEvent, error=info, partial=self.partial or self.response)
+            self.publisher.publish(ErrorOccurredEvent, error=info, partial=self.latest)
         else:
-            self.publisher.publish(InterruptedEvent, partial=self.partial or self.response)
+            self.publisher.publish(InterruptedEvent, partial=self.latest)
 
     def close(self) -> None:
         """Listens to the driver no more."""
@@ -240,7 +246,7 @@ class Run:
     def result(self) -> AgentResult:
         """Returns what the run has come to so far."""
         return AgentResult(
-            self.partial or self.response,
+            self.latest,
             tuple(self.messages),
             tuple(self._actions),
             self.steps,

@@ -50,10 +50,8 @@ def _done(step: Any, state: Run, streamed: bool) -> Deltas:
     if not streamed:
         return state.driver.run(step.stack, **step.overrides)
     with state.driver.stream(step.stack, **step.overrides) as stream:
-        try:
-            yield from stream
-        finally:
-            state.partial = stream.response
+        state.coming = stream
+        yield from stream
     return stream.response
 
 
@@ -67,11 +65,9 @@ async def arun(flow: Flow, state: Run, *, streamed: bool) -> AsyncGenerator[Delt
             try:
                 if isinstance(step, Ask) and streamed:
                     async with state.driver.astream(step.stack, **step.overrides) as stream:
-                        try:
-                            async for delta in stream:
-                                yield delta
-                        finally:
-                            state.partial = stream.response
+                        state.coming = stream
+                        async for delta in stream:
+                            yield delta
                     answer = stream.response
                 elif isinstance(step, Tell):
                     for delta in step.deltas if streamed else ():

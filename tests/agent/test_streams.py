@@ -41,6 +41,30 @@ def test_a_stream_knows_at_any_time_what_it_has_come_to() -> None:
     assert_valid(agent.memory.messages)
 
 
+def test_what_is_coming_in_is_seen_and_stays_where_it_breaks_off() -> None:
+    agent = Agent(Wired("chat_completions", "one two three"))
+    deltas = agent.stream("hi")
+    for delta in deltas:
+        if delta.text == " tw":
+            break
+    assert deltas.response is not None
+    assert deltas.result.text == "one tw"
+    deltas.close()
+    assert deltas.result.text == "one tw"
+    assert (deltas.result.finish_reason, deltas.result.steps) == ("incomplete", 0)
+    assert agent.memory is not None
+    assert len(agent.memory) == 0
+
+
+async def test_what_is_coming_in_is_seen_in_async_code_too() -> None:
+    async with Agent(Wired("chat_completions", "one two three")).astream("hi") as deltas:
+        async for delta in deltas:
+            if delta.text == " tw":
+                break
+        assert deltas.result.text == "one tw"
+    assert deltas.result.text == "one tw"
+
+
 def test_a_stream_that_is_never_read_leaves_nothing() -> None:
     driver = Turns("one")
     agent = Agent(driver)
