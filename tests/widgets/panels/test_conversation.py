@@ -338,6 +338,25 @@ def test_the_saved_form_is_the_transcript_with_its_exchanges(panel: Conversation
     assert bundle.metadata["llmneutral"]["exchange_id"] == newest["id"]
 
 
+def test_what_is_saved_has_an_end(panel: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llmneutral_widgets.panels.conversation._ROOM", 4_000)
+    for n in range(6):
+        ask(panel, f"number {n}")
+    kept = panel.static().data[MIME]
+    assert Exchange.from_json(kept).text == "NUMBER 5 "
+    assert 1 <= len(kept["others"]) < 5
+
+
+def test_the_tab_of_deltas_is_about_this_conversation(panel: Conversation) -> None:
+    other = Conversation("other")
+    ask(panel, "one two three four")
+    ask(other, "one")
+    tabs = panel.box.children[1]
+    tabs.selected_index = 3
+    assert "FOUR" in text(tabs.children[3])
+    other.close()
+
+
 def test_closing_stops_the_answer() -> None:
     driver = waiting()
     panel = Conversation()

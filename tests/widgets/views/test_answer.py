@@ -143,3 +143,16 @@ def test_a_frame() -> None:
 def test_who_answered() -> None:
     assert maker({}) == "?"
     assert maker({"api": "chat_completions"}) == "chat_completions"
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [("local", "already computed"), ("local-messages", "already computed"), ("openai", "had kept")],
+)
+def test_the_footer_tells_what_cached_means(provider: str, said: str) -> None:
+    shown = exchange_page(record(provider=provider))
+    assert re.search(rf'<span title="cached: [^"]*{said}[^"]*" class="told">812 → 96 tokens [^<]*cached', shown)
+
+
+def test_a_footer_without_a_cache_has_nothing_to_tell() -> None:
+    assert 'class="told"' not in exchange_page({"status": "complete", "response": {"usage": {"input_total": 1}}})

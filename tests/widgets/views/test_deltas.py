@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral_widgets.views.deltas import EMPTY, MOST, Entry, deltas_page, rows
+from llmneutral_widgets.views.deltas import EMPTY, MOST, Entry, deltas_page, replay_part, rows
 from llmneutral_widgets.views.page import LIMIT
 from tests.widgets.samples import STREAM
 
@@ -94,3 +94,22 @@ def test_a_long_run_is_made_in_linear_time() -> None:
 
 def test_keys_are_columns_with_scope() -> None:
     assert len(re.findall(r'<th scope="col"', deltas_page(STREAM))) == 5
+
+
+def test_the_message_as_it_stood_after_a_chunk() -> None:
+    shown = replay_part(STREAM, 3)
+    assert "chunk 3 of 47 · 420 ms" in shown
+    assert "<p>w0 w1</p>" in shown
+    assert "w2" not in shown
+    assert '<code>weather</code><pre>{"city": </pre>' in replay_part(STREAM, 43)
+
+
+def test_blocks_stand_in_the_order_in_which_they_began() -> None:
+    deltas = [("thinking", "Hm."), ("text", "So "), ("thinking", " Yes."), ("text", "be it.")]
+    record = [(n, {}, [{"kind": kind, "content": {"text": text}}]) for n, (kind, text) in enumerate(deltas)]
+    shown = replay_part(record, 4)
+    assert shown.index("Hm. Yes.") < shown.index("So be it.")
+
+
+def test_a_chunk_that_brings_nothing_says_so() -> None:
+    assert "nothing for the message" in replay_part([(0.0, {"ping": 1}, [])], 1)

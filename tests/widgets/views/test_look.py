@@ -16,12 +16,15 @@ from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views import markdown
 from llmneutral_widgets.views.answer import comparison_page, exchange_page
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.deltas import deltas_page
+from llmneutral_widgets.views.deltas import REPLAY_SECTIONS, deltas_page, replay_part
+from llmneutral_widgets.views.page import sheet
 from llmneutral_widgets.views.payload import comparison
+from llmneutral_widgets.views.spending import spending_part
 from llmneutral_widgets.views.stack import stack_page
+from llmneutral_widgets.views.transcript import Said, transcript_page
 from llmneutral_widgets.views.usage import usage_page
 from tests.widgets.closed_set import HOSTILE, OWN_ATTACKS
-from tests.widgets.samples import RECORD, ROWS, STREAM, column, conversions, stack
+from tests.widgets.samples import RECORD, ROWS, STREAM, column, conversions, png, stack
 from tests.widgets.views.test_hostile import CONFIG
 
 pytestmark = pytest.mark.browser
@@ -137,6 +140,9 @@ def everything() -> str:
             stack_page(messages, marks={5: "stale"}, bad=[(1, 1)]),
             comparison(messages, columns, settings={"temperature": 0.2}),
             deltas_page(STREAM, badges=["incomplete"]),
+            sheet(*REPLAY_SECTIONS, "talk") + replay_part(STREAM, 43),
+            transcript_page([*[Said(message) for message in messages], Said(None, RECORD, "not sent along")]),
+            spending_part(ROWS, png()),
             usage_page(ROWS),
             configs_page([CONFIG, {**CONFIG, "sdk_installed": True}], current="openai"),
         ]

@@ -115,7 +115,7 @@ def test_a_section_about_all_tables_of_a_view_means_that_view_only(name: str) ->
             assert re.match(rf"(\.llmn)+\.{name} |td\)", selector), selector
 
 
-@pytest.mark.parametrize("name", ["base", "blocks", "answer", "side", "stack", "deltas", "usage", "replay", "talk", "live"])
+@pytest.mark.parametrize("name", "base blocks answer side stack deltas usage replay talk live".split())
 def test_the_style_sheet(name: str) -> None:
     """It fetches nothing, concerns nothing but our own output, and moves nothing."""
     rules = style_section(name)

@@ -10,7 +10,7 @@ import pytest
 import llmneutral
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.page import LIMIT
-from llmneutral_widgets.views.payload import FIRST, MOST, Column, comparison, payload_page, rules
+from llmneutral_widgets.views.payload import FIRST, MOST, Column, compared, comparison, payload_page, rules
 from tests.widgets.closed_set import is_well_nested, outside_views
 from tests.widgets.samples import PNG, column, conversions, stack
 
@@ -229,3 +229,26 @@ def test_without_a_source() -> None:
     assert outside_views(output) == []
     untraced = llmneutral.convert(stack(), "anthropic_messages", model="claude-sonnet-5-5")
     assert '"role": "user"' in payload_page([column("anthropic_messages", untraced)])
+
+
+def test_a_table_that_is_wider_than_the_page_says_so_in_words() -> None:
+    """A sheet makes its first column stay and gives it a shadow; where it is taken out, the words are left."""
+    few = [Column(api=f"api_{n}", payload={}) for n in range(4)]
+    said = "scroll sideways to see all of them"
+    assert said not in comparison([], few)
+    assert f"5 columns: {said}" in comparison([], [*few, few[0]])
+    assert f"5 columns: {said}" in payload_page([*few, few[0]])
+
+
+def test_a_live_view_asks_for_more_rows_and_is_told_how_many_are_left() -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": f"message {n}"}]} for n in range(200)]
+    shown = compared(messages, [], most=60)
+    assert shown.hidden == 140
+    assert "140 more<" in shown.html
+    assert compared(messages, [], most=200).hidden == 0
+    assert "140 more: %stack --all" in comparison(messages, [])
+
+
+def test_without_messages_and_payloads_there_are_no_rows_of_messages() -> None:
+    shown = comparison([], [Column(api="a")], settings={"temperature": 0.2})
+    assert shown.count("<tr>") == 2

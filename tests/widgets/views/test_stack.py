@@ -9,7 +9,7 @@ import pytest
 
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.page import LIMIT
-from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, stack_page
+from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, stack_head, stack_page, stack_part
 from tests.widgets.samples import stack
 
 MESSAGES = builtin(stack().messages)
@@ -108,3 +108,14 @@ def test_huge_texts_stay_within_the_limit(text: str) -> None:
     assert len(output.encode()) <= LIMIT
     assert "more characters are not shown here" in output
     assert len(heads(output)) == FIRST + LAST
+
+
+def test_a_piece_of_a_live_view_is_the_same_list_without_its_sheet() -> None:
+    shown = stack_part(MESSAGES, [1, 5], marks={5: "stale"}, makers={5: "local"}, tokens={5: 12})
+    assert "<style>" not in shown
+    assert heads(shown) == ["1 user · 2 blocks", "5 assistant · local · 1 block · 12 tokens stale"]
+    assert heads(stack_part(MESSAGES, range(7))) == heads(stack_page(MESSAGES))
+
+
+def test_the_head_of_a_live_view() -> None:
+    assert "default · 7 messages · 1 tool" in stack_head(7, [{"name": "f"}], "default")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -25,6 +26,8 @@ from llmneutral_widgets.views.answer import maker
 from llmneutral_widgets.views.page import count, part, tag
 from llmneutral_widgets.views.transcript import SECTIONS, transcript_page
 
+_ROOM = 1024 * 1024
+"""Characters of exchanges that are saved below a panel: each answer writes them anew."""
 HINT = "Tab leads from the question to Send. While a cell runs, the buttons may answer only when it has ended."
 
 
@@ -94,7 +97,7 @@ class Conversation(Panel):
             Talk=lambda: first,
             Stack=lambda: StackView(conversation),
             Payloads=lambda: PayloadView(conversation),
-            Deltas=DeltaView,
+            Deltas=lambda: DeltaView(conversation),
             Usage=UsageView,
         )
         self.box.children = [self._style, self._tabs.box]
@@ -235,7 +238,7 @@ class Conversation(Panel):
         data: dict[str, Any] = {"text/html": str(transcript_page(items)), "text/plain": text}
         if not self._exchanges:
             return Bundle(data)
-        newest, *others = [exchange.to_json() for exchange in reversed(self._exchanges)]
+        newest, *others = _newest(self._exchanges)
         data[MIME] = {**newest, "others": others}
         keys = {"schema": SCHEMA, "exchange_id": newest["id"], "cell_id": newest["cell_id"]}
         return Bundle(data, {"llmneutral": keys})
@@ -311,6 +314,19 @@ def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
     if stack.messages:
         made.load(stack.messages)
     return made, {"tools": stack.tools, "output_schema": stack.output_schema, "settings": dict(stack.settings)}
+
+
+def _newest(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """The exchanges as they are saved, the newest first, as many as one output has room for."""
+    kept: list[dict[str, Any]] = []
+    room = _ROOM
+    for exchange in reversed(exchanges):
+        record = exchange.to_json()
+        room -= len(json.dumps(record))
+        if room < 0 and kept:
+            break
+        kept.append(record)
+    return kept
 
 
 def _ended(exchange: Exchange) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 from llmneutral_widgets import session
 from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.recording import clean_record
+from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
 from llmneutral_widgets.views.page import count
 
@@ -23,14 +25,15 @@ class DeltaView(Panel):
         slider: The chunk that is shown; away where nothing was recorded.
 
     Args:
-        exchange: An `Exchange` with a recording; None is the session's last one, also when it is refreshed.
+        exchange: An `Exchange` with a recording; a `session.Conversation`, of which it is the last one; None is the
+            session's last one. The last ones are taken anew when the view is refreshed.
     """
 
-    def __init__(self, exchange: Any = None) -> None:
+    def __init__(self, exchange: Exchange | Conversation | None = None) -> None:
         import ipywidgets
 
         super().__init__(*REPLAY_SECTIONS)
-        self._exchange = exchange
+        self._source = exchange
         self._record: list[Any] = []
         self._stopped: str | None = None
         self._badges: list[str] = []
@@ -48,8 +51,8 @@ class DeltaView(Panel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Takes the recording anew: of the exchange it was given, or else of the session's last one."""
-        exchange = self._exchange or session.current().last
+        """Takes the recording anew: of the exchange it was given, or else of the last one there is."""
+        exchange = self._exchange()
         self._record, self._stopped = _bounded(clean_record(exchange.deltas if exchange is not None else ()))
         self._badges = [] if exchange is None or exchange.status == "complete" else [exchange.status]
         total = len(self._record)
@@ -61,6 +64,13 @@ class DeltaView(Panel):
         live = [self._controls, self._moment] if total else [row(self._refresh)]
         self.box.children = [self._style, *live, self._table, self.status]
         self.keep()
+
+    def _exchange(self) -> Exchange | None:
+        if self._source is None:
+            return session.current().last
+        if isinstance(self._source, Conversation):
+            return self._source.turns[-1].exchange if self._source.turns else None
+        return self._source
 
     def _stepper(self, by: int) -> Any:
         def step(_: Any) -> None:

@@ -151,7 +151,7 @@ def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
 
 def _wide(table: Html, columns: int) -> Html:
     """A table that may be wider than the page; of one that is, a line says so: its shadow is lost with the sheet."""
-    said = f"{columns} columns: the table scrolls sideways, and its first column stays"
+    said = f"{columns} columns: scroll sideways to see all of them"
     hint = tag("p", tag("small", said), class_="hint") if columns > _FIT else Html()
     return join([hint, tag("div", table, class_="wide")])
 
