@@ -287,3 +287,9 @@ def test_huge_texts_are_cut() -> None:
     text = "é " * LONGEST_TEXT
     assert cut({"text": text}, "", cuts) == {"text": text[:LONGEST_TEXT]}
     assert cuts[0][:2] == ("/text", f"text, {len(text)} characters")
+
+
+def test_half_a_character_is_in_nothing_that_leaves() -> None:
+    found = plain({"a\ud83d": ["b\ude00", "\U0001f600"]}, Secrets())
+    assert found == {"a\ufffd": ["b\ufffd", "\U0001f600"]}
+    json.dumps(found, ensure_ascii=False).encode("utf-8")

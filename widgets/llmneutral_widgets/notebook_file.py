@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +28,6 @@ MAJOR, MINOR = 4, 5
 """The form that is written, and the newest that is known."""
 _FEW = 20
 _IDS_SINCE = 5
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotebookError(llmneutral.ConfigurationError):
@@ -294,9 +292,7 @@ def notebook_text(notebook: Mapping[str, Any]) -> str:
     """
     import nbformat
 
-    text = str(nbformat.writes(node_of(notebook))).rstrip("\n") + "\n"
-    # Half of a surrogate pair stands in no UTF-8; as an escape JSON can write it.
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return str(nbformat.writes(node_of(notebook))).rstrip("\n") + "\n"
 
 
 def write_notebook(notebook: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

@@ -38,6 +38,7 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_KEY|AUTH_KEY|SECRET_KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE)(?:_?\d+)?$",
     re.IGNORECASE,
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_ADDRESS = re.compile(r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[\w.+=-]{1,100}){0,4};base64,")
 
@@ -246,11 +247,15 @@ def builtin_repr(value: Any) -> str:
 
 
 def clean(value: Any, secrets: Secrets) -> Any:
-    """Returns plain data without secrets, and without numbers that JSON does not have."""
+    """Returns plain data without secrets, without numbers that JSON does not have, and without halves of characters.
+
+    Half of a surrogate pair (a stream that was cut in an emoji) stands in no UTF-8: a kernel could not send it, and a
+    notebook server answers a file that holds one, escaped or not, with an error.
+    """
     if isinstance(value, str):
-        return secrets.text(value)
+        return _HALF.sub("\ufffd", secrets.text(value))
     if isinstance(value, dict):
-        return {secrets.text(str(key)): clean(item, secrets) for key, item in value.items()}
+        return {clean(str(key), secrets): clean(item, secrets) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item, secrets) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
