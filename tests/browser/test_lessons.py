@@ -1,0 +1,54 @@
+"""Every lesson that needs no model, in JupyterLab and in Notebook 7: run as a reader runs it, and read without style.
+
+The first lesson has tests of its own (`test_lesson.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+
+from tests.browser.lab_rig import Jupyter, NotebookPage
+from tests.notebooks.lessons import lessons, read
+
+pytestmark = pytest.mark.browser
+
+OWN_ERRORS = ("schema",)
+"""What Notebook 7 logs by itself, with an empty notebook too."""
+_UNSTYLED = "() => document.querySelectorAll('.jp-OutputArea style').forEach(style => style.remove())"
+CASES = [
+    pytest.param(path, id=path.stem)
+    for path in lessons()
+    if not any(["live" in cell["metadata"].get("tags", ()) for cell in read(path)["cells"]])
+]
+
+
+@pytest.fixture(scope="module", params=["lab", "notebook"])
+def jupyter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
+    with Jupyter(tmp_path_factory.mktemp(request.param), app=request.param, viewport=(1280, 1700)) as made:
+        yield made
+
+
+@pytest.fixture
+def page(jupyter: Jupyter, path: Path) -> Iterator[NotebookPage]:
+    opened = jupyter.open(path, path.name)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("path", CASES)
+def test_it_runs_without_an_error_and_every_output_can_be_read_without_style(page: NotebookPage, path: Path) -> None:
+    page.command("notebook:clear-all-cell-outputs" if page.jupyter.app == "lab" else "editmenu:clear-all")
+    page.run_all()
+    assert page.errors() == []
+    page.page.evaluate(_UNSTYLED)
+    for number, cell in enumerate(read(path)["cells"]):
+        if cell.get("outputs"):
+            shown = page.output(number)
+            assert shown.inner_text().strip() or shown.locator("img").count(), cell["id"]
+    assert page.external == []
+    assert [text for text in page.console_errors() if not any([own in text for own in OWN_ERRORS])] == []
