@@ -17,6 +17,7 @@ import pytest
 from llmneutral import (
     Agent,
     AgentResult,
+    AnthropicDriversConfig,
     BaseEvent,
     BasePromptDriver,
     ConfigurationError,
@@ -197,6 +198,17 @@ def test_a_stream_asks_whom_it_was_made_for() -> None:
     with inner:
         deltas = Agent().stream("hi")
     assert "".join([delta.text for delta in deltas]) == "inside"
+
+
+def test_a_key_that_is_missing_is_named_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    heard: list[BaseEvent] = []
+    agent = Agent(AnthropicDriversConfig())
+    with EventBus.listening(heard.append), pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY"):
+        agent.run("hi")
+    assert [event.type for event in heard] == ["StartRunEvent", "ErrorOccurredEvent"]
+    assert agent.memory is not None
+    assert len(agent.memory) == 0
 
 
 def test_what_nobody_answers_is_told() -> None:

@@ -13,7 +13,7 @@ from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, Tool
 from llmneutral.agent.loop import TAKEN
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.transports import registered
-from tests.agent.scripts import Counter, Turns, Wired, assert_valid, results
+from tests.agent.scripts import Counter, Turns, Wired, assert_valid, call, results
 from tests.agent.ways import WAYS, Asking, ways
 from tests.drivers.endpoints import APIS, body_of, chunks_of, driver_for
 from tests.laws.answers import WIRE
@@ -171,6 +171,26 @@ def test_a_structured_answer_is_repaired_within_the_run(ask: Asking, text: bool)
     told = results(agent.memory.messages)
     assert text or told["x2"].output == TAKEN
     assert "x1" not in told  # the rejected answer is no part of the conversation
+
+
+@ways
+@pytest.mark.parametrize("text", [False, True], ids=["native", "as text"])
+def test_a_driver_of_ones_own_gives_structured_answers_too(ask: Asking, text: bool) -> None:
+    counter = Counter()
+    turns: list[Any] = [call("1", "count", n=1), call("2", "final_answer", n=3)]
+    if text:
+        turns = [
+            'Actions: [{"name": "count", "input": {"n": 1}}]',
+            'Actions: [{"name": "final_answer", "input": {"n": 3}}]',
+        ]
+    driver = Turns(*turns, "well", structured_output_strategy="tool", use_native_tools=not text)
+    agent = Agent(driver, tools=[counter.tool()], output_schema=Answer)
+    assert ask(agent, "count").parsed == Answer(n=3)
+    assert counter.seen == [1]
+    assert agent.memory is not None
+    assert_valid(agent.memory.messages)
+    agent.output_schema = None
+    assert "well" in ask(agent, "well?").text
 
 
 @ways
