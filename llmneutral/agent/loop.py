@@ -142,9 +142,9 @@ def _turn(run: Run, response: NormalizedResponse) -> Step:
     """What becomes of an answer; returns whether it was the last one."""
     if response.error is not None or not response.complete:  # returned instead of raised (`on_error="return"`)
         return True
-    message, known, twins = with_own_ids(response, run.answered)
     for rejected in response.messages[:-1]:
         run.add(rejected)
+    message, known, twins = with_own_ids(response, run.answered)
     if message.content:
         run.add(message)
     calls = calls_of(message)

@@ -198,7 +198,7 @@ class Run:
 
     def finish(self) -> None:
         """The run came to its end."""
-        if self.response is None or self.response.error is None:
+        if self.response is None or (self.response.error is None and self.response.complete):
             self._done = len(self.messages)
         self._keep()
         if self._told in (None, FinishPromptEvent):
