@@ -101,6 +101,10 @@ CELLS = {
 PLACE = {name: number for number, name in enumerate(CELLS)}
 
 
+expect.set_options(timeout=30_000)
+"""Milliseconds that anything may take to appear: the machine may be busy."""
+
+
 @pytest.fixture(scope="module")
 def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
     environment = {"PYTHONPATH": str(ROOT), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}

@@ -180,6 +180,13 @@ def test_an_error_is_in_the_status_line_and_the_question_in_its_field(
     assert panel.last_error is None
 
 
+def test_an_error_stays_in_the_status_line_while_tabs_are_opened(panel: Conversation) -> None:
+    told = ask(panel, "please fail now")
+    for number in (1, 2, 0):
+        panel.box.children[1].selected_index = number
+    assert said(panel) == told
+
+
 def test_the_question_leaves_its_field_when_it_is_answered_and_not_before(panel: Conversation) -> None:
     driver = waiting()
     panel.question.value = "a question"

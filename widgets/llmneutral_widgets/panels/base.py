@@ -96,19 +96,22 @@ class Panel(ABC):
 
     def guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
         """Returns a callback that tells in the panel what it fails with: nothing of it reaches a cell's output."""
+        own: BaseException | None = None
 
         @wraps(callback)
         def call(*given: Any) -> None:
-            before = self.last_error
+            nonlocal own
             try:
                 callback(*given)
             except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the panel
+                own = error
                 self.tell_error(error)
             else:
-                # Only an error that stood there before: an answer may have failed in the meantime.
-                if before is not None and self.last_error is before:
+                # Only what this callback told itself: that a tab was opened does not mean that an answer came.
+                if own is not None and self.last_error is own:
                     self.last_error = None
                     self.say("")
+                own = None
 
         return call
 

@@ -7,7 +7,7 @@ from typing import Any
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, Told, told
-from llmneutral_widgets.views.page import join, part, tag
+from llmneutral_widgets.views.page import part, tag
 from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, SECTIONS, stack_head, stack_page, stack_part
 
 
@@ -45,7 +45,8 @@ class StackView(Panel):
         self._shown = min(total, LAST)
         first = range(min(FIRST, total - self._shown))
         self._head.value = self._heading()
-        self._first.value = self._part(first)
+        empty = str(part(tag("p", EMPTY), sections=SECTIONS))
+        self._first.value = self._part(first) if total else empty
         self._last.value = self._part(range(total - self._shown, total))
         self._arrange([self._last])
         self.keep()
@@ -79,8 +80,7 @@ class StackView(Panel):
 
     def _heading(self) -> str:
         found = self._told
-        empty = [] if found.messages else [tag("p", EMPTY)]
-        return str(part(join([stack_head(len(found.messages), found.tools, found.name), *empty]), sections=SECTIONS))
+        return str(part(stack_head(len(found.messages), found.tools, found.name), sections=SECTIONS))
 
     def _part(self, numbers: range) -> str:
         return str(stack_part(self._told.messages, numbers, **self._told.about)) if numbers else ""
