@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from llmneutral.configs import drivers_config as drivers_config
     from llmneutral.configs import key_variables as key_variables
     from llmneutral.convert.job import Target as Target
+    from llmneutral.convert.provider_transport import ProviderTransport as ProviderTransport
     from llmneutral.convert.report import Change as Change
     from llmneutral.convert.report import Ref as Ref
     from llmneutral.convert.settings import SETTINGS as SETTINGS
@@ -311,6 +312,7 @@ __all__ = [
     "ProviderConnectionError",
     "ProviderError",
     "ProviderTimeoutError",
+    "ProviderTransport",
     "RateLimitError",
     "Recording",
     "Ref",
@@ -385,6 +387,7 @@ _PLACES = {
         "drivers_config key_variables"
     ),
     "llmneutral.convert.job": "Target",
+    "llmneutral.convert.provider_transport": "ProviderTransport",
     "llmneutral.convert.report": "Change Ref",
     "llmneutral.convert.settings": "SETTINGS",
     "llmneutral.convert.transport": "Conversion Transport",

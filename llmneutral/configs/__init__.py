@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmneutral.configs.base import SLOTS, DriversConfig, Row, Status
 from llmneutral.configs.defaults import Defaults
+from llmneutral.configs.lazy import lazy_property
 from llmneutral.configs.providers import (
     CONFIGS,
     AmazonBedrockDriversConfig,
@@ -63,4 +64,5 @@ __all__ = [
     "XAiDriversConfig",
     "drivers_config",
     "key_variables",
+    "lazy_property",
 ]

@@ -130,18 +130,23 @@ class DriversConfig:
     @property
     def api_mode(self) -> str:
         """The API mode of its prompt driver."""
-        made = self._drivers.get("prompt_driver")
+        made = self._made()
         return str(made.api_mode if made is not None else self._given.get("api_mode") or self.row.api_mode)
 
     @property
     def model(self) -> str | None:
         """The model of its prompt driver."""
-        made = self._drivers.get("prompt_driver")
+        made = self._made()
         return made.model if made is not None else self._given.get("model") or self.row.model
+
+    def _made(self) -> BasePromptDriver | None:
+        """The prompt driver where there is one already, or where a subclass has a way of its own to make it."""
+        own = type(self).prompt_driver is not DriversConfig.prompt_driver
+        return self.prompt_driver if own else self._drivers.get("prompt_driver")
 
     @property
     def prompt_driver(self) -> BasePromptDriver:
-        """The driver of prompts.
+        """The driver of prompts; a subclass may make it in its own way (`lazy_property`).
 
         Raises:
             ConfigurationError: If the config needs a model and has none.

@@ -1,26 +1,29 @@
 """Which transport speaks an API mode: the mechanism. The built-in table stands in `llmneutral.transports`.
 
 Third parties register by `register_transport`, or by an entry point of the group `llmneutral.transports`
-whose name is the API mode and whose value is a Transport.
+whose name is the API mode and whose value is a Transport, or a class derived from `ProviderTransport`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmneutral.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from llmneutral.convert.provider_transport import ProviderTransport
     from llmneutral.convert.transport import Transport
 
 GROUP = "llmneutral.transports"
-_transports: dict[str, Transport | Callable[[], Transport]] = {}
+_transports: dict[str, Transport | ProviderTransport | Callable[[], Transport | ProviderTransport]] = {}
 
 
-def register_transport(api_mode: str, transport: Transport | Callable[[], Transport]) -> None:
-    """Registers a transport (or what makes it, at its first use) for an API mode; the last one stands."""
+def register_transport(
+    api_mode: str, transport: Transport | ProviderTransport | Callable[[], Transport | ProviderTransport]
+) -> None:
+    """Registers a transport, or what makes it at its first use, for an API mode; the last one stands."""
     _transports[api_mode] = transport
 
 
@@ -40,6 +43,11 @@ def get_transport(api_mode: str) -> Transport:
         found = next((point.load() for point in entry_points(group=GROUP) if point.name == api_mode), None)
     if found is None:
         raise ConfigurationError(f"no transport for the API mode {api_mode!r}; known: {', '.join(registered())}")
-    transport: Transport = found if hasattr(found, "convert") else found()  # type: ignore[assignment]  # told by its method
+    made: Any = found() if callable(found) else found
+    if not hasattr(made, "convert"):  # a `ProviderTransport`: what its four methods do, as a value
+        from llmneutral.convert.provider_transport import as_transport
+
+        made = as_transport(made)
+    transport: Transport = made
     _transports[api_mode] = transport
     return transport

@@ -20,6 +20,7 @@ from llmneutral.convert.settings import canonical_settings, flag
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers import prepare, retry, runners
+from llmneutral.drivers.call import Body
 from llmneutral.drivers.counting import TokenCount
 from llmneutral.drivers.hints import hint_for
 from llmneutral.drivers.keys import ApiKey, is_local, key_variables_of
@@ -33,7 +34,7 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.profiles import Profile, profile
-from llmneutral.resolve import canonical_api_mode, resolve_api_mode
+from llmneutral.resolve import resolve_api_mode
 from llmneutral.transports import get_transport
 
 
@@ -238,10 +239,14 @@ class BasePromptDriver(_Managed):
     def open(self, conversion: Conversion) -> Iterator[Any]:
         """Sends a request and returns its chunks as dicts; the iterator's `close()` ends the connection.
 
+        A driver that fills in `send` alone cannot stream: its answer comes as one piece.
+
         Raises:
             ProviderError: In place of the SDK's own errors.
         """
-        raise _unfilled(self, "open")
+        if type(self).send is BasePromptDriver.send:
+            raise _unfilled(self, "open")
+        return iter((Body(self.send(conversion)),))
 
     async def asend(self, conversion: Conversion) -> Any:
         """The async twin of `send`; in a thread unless a provider has better."""
@@ -306,7 +311,7 @@ class BasePromptDriver(_Managed):
 
 def _resolved(api_mode: str | None, provider: str | None, base_url: str | None, model: str | None) -> str:
     if api_mode is not None:
-        return canonical_api_mode(api_mode)
+        return pipeline.mode_of(api_mode)
     return resolve_api_mode(provider=provider, base_url=base_url, model=model).mode
 
 

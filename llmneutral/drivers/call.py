@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import tenacity
 
-from llmneutral.convert.stream import StreamNormalizer, neutral_normalizer
+from llmneutral.convert.neutral import neutral_normalizer
+from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.options import CallOptions
 from llmneutral.errors import LLMNeutralError, ProviderError, StreamInterruptedError, provider_error, scrub

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from llmneutral import pipeline, structured
+from llmneutral.convert.neutral import neutral_normalizer
 from llmneutral.convert.report import Change
 from llmneutral.convert.settings import flag
-from llmneutral.convert.stream import StreamNormalizer, neutral_normalizer
+from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Call
 from llmneutral.drivers.counting import as_count, counter_of, estimate, read_count

@@ -24,10 +24,10 @@ from llmneutral import (
 )
 from llmneutral.convert import feedback
 from llmneutral.convert.names import ToolNames
+from llmneutral.convert.neutral import neutral_normalizer
 from llmneutral.convert.react import Form, lacks_answer, thought_of
 from llmneutral.convert.react.parser import INVENTED
 from llmneutral.convert.react.reading import NO_ANSWER
-from llmneutral.convert.stream import neutral_normalizer
 
 CHAT = "chat_completions"
 REACT = Origin("react")

@@ -19,7 +19,8 @@ from llmneutral import (
     ThinkingMessageContent,
 )
 from llmneutral.convert.names import ToolNames, digest
-from llmneutral.convert.stream import COMPACT_AT, Reader, StreamNormalizer, neutral_normalizer
+from llmneutral.convert.neutral import neutral_normalizer
+from llmneutral.convert.stream import COMPACT_AT, Reader, StreamNormalizer
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.responses import ErrorInfo, NormalizedResponse, Usage
 

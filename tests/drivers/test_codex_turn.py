@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llmneutral.convert.stream import neutral_normalizer
+from llmneutral.convert.neutral import neutral_normalizer
 from llmneutral.drivers.codex_turn import TurnReader, turn_error
 from tests.drivers.codex_script import COMPLETED, item, piece, said
 

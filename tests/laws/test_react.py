@@ -110,7 +110,7 @@ def test_the_deltas_add_up_to_the_answer(api: str, text: str, size: int) -> None
     response = llmneutral.aggregate(chunks, api, names=asked)
     assert [deltas[0].kind, deltas[-1].kind] == ["start", "end"]
     assert "".join(delta.text for delta in deltas) == response.text
-    from llmneutral.convert.stream import neutral_normalizer
+    from llmneutral.convert.neutral import neutral_normalizer
 
     again = neutral_normalizer()
     for delta in deltas:

@@ -46,7 +46,7 @@ class Form(msgspec.Struct, frozen=True):
 
     def blocks(self, content: Sequence[Any]) -> tuple[list[Any], list[str]]:
         """Returns the blocks of a whole answer, by the same way as a stream, and remarks."""
-        from llmneutral.convert.stream import neutral_normalizer
+        from llmneutral.convert.neutral import neutral_normalizer
 
         view, normalizer = self.deltas(), neutral_normalizer()
         whole = [Delta("block_done", d.DoneDeltaMessageContent(index=i, value=x)) for i, x in enumerate(content)]
