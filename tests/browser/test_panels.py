@@ -332,25 +332,3 @@ def test_what_is_saved_is_what_was_shown_and_stays_when_the_kernel_has_gone(page
         expect(output(page, cell).get_by_text("Error displaying widget")).to_be_hidden()
     shoot(page, "light-reopened-talk", "talk")
     shoot(page, "light-reopened-picker", "picker")
-
-
-def test_in_notebook_7_they_live_and_are_saved_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
-    cells = [CELLS[name] for name in ("setup", "prompt", "picker", "stack", "talk")]
-    environment = {"PYTHONPATH": str(ROOT), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    with Jupyter(tmp_path_factory.mktemp("seven"), app="notebook", env=environment) as jupyter:
-        page = jupyter.open(cells, "panels.ipynb")
-        page.run_all()
-        for number in (2, 3, 4):
-            expect(page.output(number).locator(".llmn-live").first).to_be_visible()
-            expect(page.output(number).locator(".llmn-saved").first).to_be_hidden()
-        assert page.errors() == []
-        assert page.external == []
-        SHOTS.mkdir(exist_ok=True)
-        page.screenshot(SHOTS / "panel-notebook-talk.png", 4)
-        page.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.sessionContext.restartKernel()")
-        page.wait_idle()
-        page.save()
-        page.reload()
-        for number in (2, 3, 4):
-            expect(page.output(number).locator(".llmn-saved").first).to_be_visible()
-            expect(page.output(number).get_by_text("Loading widget")).to_be_hidden()
