@@ -60,6 +60,7 @@ _VARYING = (
     (r'("(?:id|item_id)": )"[^"]*"', r'\1"ID"'),
 )
 """What a run changes, and what stands for it while two runs are compared."""
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 def lessons() -> list[Path]:
@@ -104,9 +105,16 @@ def tidied(notebook: Any) -> Any:
     return found
 
 
-def settled(value: Any) -> str:
-    """Returns an output, or several, as text in which nothing varies from run to run."""
+def settled(value: Any, *, with_style: bool = True) -> str:
+    """Returns an output, or several, as text in which nothing varies from run to run.
+
+    Args:
+        value: The output, as plain data.
+        with_style: Whether style sheets count: what is saved has the present ones, and what is said is the same in any.
+    """
     written = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if not with_style:
+        written = _STYLE.sub("", written)
     if "tok/s</th>" in written:  # the table of usage: nothing but times, speeds, and counts that caches change
         written = re.sub(r" +|\d[\d.,:]*", " ", written)
     for pattern, replacement in _VARYING:

@@ -159,14 +159,15 @@ def test_it_runs_and_says_what_was_saved(path: Path) -> None:
     ran = executed(with_solution(saved))
     for before, now in zip(saved["cells"], ran["cells"], strict=False):
         if before["cell_type"] == "code" and "live" not in before["metadata"].get("tags", ()):
-            assert settled(now["outputs"]) == settled(before["outputs"]), before["id"]
+            said, saved_text = [settled(cell["outputs"], with_style=False) for cell in (now, before)]
+            assert said == saved_text, before["id"]
     kept = [output["data"][MIME] for output in outputs(ran) if MIME in output.get("data", {})]
     answered = [record for record in kept if record["status"] != "dry_run"]
     assert [record["status"] for record in answered] == ["complete"] * len(answered)
     assert all([record["response"]["text"] for record in answered])
     if solution(saved) is not None:
-        (said,) = ran["cells"][-1]["outputs"]
-        assert "".join(said["text"]).startswith("Right"), "the check takes the solution"
+        (checked,) = ran["cells"][-1]["outputs"]
+        assert "".join(checked["text"]).startswith("Right"), "the check takes the solution"
 
 
 @pytest.mark.live
@@ -246,3 +247,12 @@ def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
 )
 def test_what_varies_and_what_does_not(one: Any, other: Any, are_equal: bool) -> None:
     assert (settled(one) == settled(other)) is are_equal
+
+
+def test_a_new_style_is_worth_saving_and_says_nothing_new() -> None:
+    one, other = [
+        {"text/html": [f"<style>.a{{color:{colour}}}\n</style>", "<p>It is.</p>"]} for colour in ("red", "blue")
+    ]
+    assert settled(one) != settled(other)
+    assert settled(one, with_style=False) == settled(other, with_style=False)
+    assert "It is." in settled(one, with_style=False)
