@@ -314,6 +314,10 @@ def test_sizes_and_speeds_are_told(page: NotebookPage, capsys: pytest.CaptureFix
 
 
 def test_what_is_saved_is_what_was_shown_and_stays_when_the_kernel_has_gone(page: NotebookPage) -> None:
+    view = live(page, "talk")
+    view.get_by_label("Question").fill("And at night?")
+    button(view, "Send").click()
+    expect(view.get_by_role("status").first).to_contain_text("done, 70 tokens")
     saved = page.save()
     assert "widgets" not in saved["metadata"]
     for cell in ("picker", "stack", "payload", "deltas", "usage", "talk"):
@@ -332,3 +336,25 @@ def test_what_is_saved_is_what_was_shown_and_stays_when_the_kernel_has_gone(page
         expect(output(page, cell).get_by_text("Error displaying widget")).to_be_hidden()
     shoot(page, "light-reopened-talk", "talk")
     shoot(page, "light-reopened-picker", "picker")
+
+
+def test_where_nobody_trusts_the_file_what_was_saved_can_still_be_read(page: NotebookPage) -> None:
+    """As a notebook that came by mail: its style, its scripts and its live views are taken out."""
+    saved = json.loads((page.jupyter.root / page.name).read_text(encoding="utf-8"))
+    saved["metadata"]["from"] = "elsewhere"  # another file than the one that was signed
+    path = page.jupyter.folder / "foreign.ipynb"
+    path.write_text(json.dumps(saved), encoding="utf-8")
+    foreign = page.jupyter.open(path)
+    for cell, text in (
+        ("picker", "in effect"),
+        ("stack", "You are terse."),
+        ("payload", "valid (openai"),
+        ("usage", "sum"),
+    ):
+        shown = foreign.output(PLACE[cell])
+        expect(shown.get_by_text(text).first).to_be_visible()
+        expect(shown.get_by_text("Loading widget")).to_have_count(0)
+        assert shown.locator("style").count() == 0
+    foreign.screenshot(SHOTS / "panel-untrusted-payload.png", PLACE["payload"])
+    assert foreign.external == []
+    foreign.close()
