@@ -80,7 +80,8 @@ def test_with_matplotlib_there_is_a_picture_and_the_words() -> None:
     shown = next(value for value in html(view.box) if "<img" in value)
     assert 'alt="tokens in → out: anthropic 812 → 96 · local – → –"' in shown
     assert outside_views(shown) == []
-    assert "pyplot" not in " ".join([name for name in sys.modules if name.startswith("matplotlib.pyplot")])
+    plots = sys.modules.get("matplotlib.pyplot")
+    assert plots is None or plots.get_fignums() == [], "nothing is left open"
 
 
 def test_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

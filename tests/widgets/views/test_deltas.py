@@ -106,7 +106,7 @@ def test_the_message_as_it_stood_after_a_chunk() -> None:
 
 def test_blocks_stand_in_the_order_in_which_they_began() -> None:
     deltas = [("thinking", "Hm."), ("text", "So "), ("thinking", " Yes."), ("text", "be it.")]
-    record = [(n, {}, [{"kind": kind, "content": {"text": text}}]) for n, (kind, text) in enumerate(deltas)]
+    record: list[Any] = [(n, {}, [{"kind": kind, "content": {"text": text}}]) for n, (kind, text) in enumerate(deltas)]
     shown = replay_part(record, 4)
     assert shown.index("Hm. Yes.") < shown.index("So be it.")
 
