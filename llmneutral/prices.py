@@ -7,12 +7,14 @@ Source: github.com/pydantic/genai-prices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from llmneutral.errors import ConfigurationError
 from llmneutral.events import FinishPromptEvent
 from llmneutral.ir.responses import Usage
 from llmneutral.profiles import profile
@@ -51,7 +53,7 @@ def cost_of(
     model: str | None,
     provider: str | None = None,
     api: str | None = None,
-    prices: Mapping[str, Mapping[str, float]] | None = None,
+    prices: Mapping[str, Mapping[str, float | Decimal]] | None = None,
 ) -> Cost:
     """Returns what a call cost.
 
@@ -62,10 +64,14 @@ def cost_of(
         api: The API mode, for the profile's `reference_price`.
         prices: Own prices in US dollars per million tokens: model → `input`, `cache_read`, `cache_write`, `output`.
             What is read from or written to a cache costs what `input` does, unless it has a price of its own.
+
+    Raises:
+        ConfigurationError: If an own price of the model has an unknown name, or is no number from 0.
     """
     if model is None:
         return UNKNOWN
     if prices is not None and (own := prices.get(model)) is not None:
+        _check(model, own)
         return Cost(_sum(usage, own), source="own prices")
     reference = profile(api, provider, None, model).reference_price if api is not None else None
     if reference is not None:
@@ -98,7 +104,19 @@ class PricedPromptEvent(FinishPromptEvent, frozen=True, kw_only=True):
         return None
 
 
-def _sum(usage: Usage, prices: Mapping[str, float]) -> Decimal | None:
+def _check(model: str, own: Mapping[str, Any]) -> None:
+    """Refuses what would be a wrong sum: a name that is none of ours would be left out of it."""
+    for name, price in own.items():
+        if name not in PRICED:
+            raise ConfigurationError(f"the prices of {model} have no {name!r}; known: {', '.join(PRICED)}")
+        is_number = isinstance(price, int | float | Decimal) and not isinstance(price, bool)
+        if not is_number or not 0 <= price < math.inf:
+            raise ConfigurationError(
+                f"the price {name} of {model} is {price!r}; it has to be US dollars per million tokens, from 0"
+            )
+
+
+def _sum(usage: Usage, prices: Mapping[str, float | Decimal]) -> Decimal | None:
     """The counts × their prices; None where a count that is priced is not known.
 
     A cache without prices of its own is no gift: its tokens are input, and cost what input costs.
@@ -123,14 +141,14 @@ def _sum(usage: Usage, prices: Mapping[str, float]) -> Decimal | None:
 def _published(usage: Usage, model: str, provider: str | None) -> Cost:
     if usage.input_total is None or usage.output_total is None:
         return UNKNOWN
-    found = _package()
-    if found is None:
-        return UNKNOWN
-    module, version = found
     name = normalize_provider(provider)
     known = PROVIDERS.get(name, name) if name is not None else None
     if name is not None and known is None:
         return UNKNOWN
+    found = _package()  # last: importing it takes half a second
+    if found is None:
+        return UNKNOWN
+    module, version = found
     counts = module.Usage(
         input_tokens=usage.input_total,
         output_tokens=usage.output_total,

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 import pytest
 
-from llmneutral import BaseEvent, FinishPromptEvent, NormalizedResponse, ServerError, Usage, register_profile
+from llmneutral import (
+    BaseEvent,
+    ConfigurationError,
+    FinishPromptEvent,
+    NormalizedResponse,
+    ServerError,
+    Usage,
+    register_profile,
+)
 from llmneutral.ir.messages import Message
 from llmneutral.prices import UNKNOWN, PricedPromptEvent, cost_of
 from tests.drivers.scripted import Scripted
@@ -43,6 +53,28 @@ def test_a_cache_without_prices_is_no_gift(own: dict[str, float], amount: str) -
         input_total=1_800_000, input_uncached=600_000, cache_read=1_000_000, cache_write=200_000, output_total=100_000
     )
     assert cost_of(usage, model="m", prices={"m": own}).amount == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"input": 2.0, "cache_reads": 0.5}, "the prices of m have no 'cache_reads'; known: input, cache_read,"),
+        ({"input": ...}, "the price input of m is Ellipsis"),
+        ({"input": "2"}, "the price input of m is '2'"),
+        ({"output": True}, "the price output of m is True"),
+        ({"output": -1}, "the price output of m is -1"),
+        ({"output": float("nan")}, "the price output of m is nan"),
+        ({"output": float("inf")}, "US dollars per million tokens"),
+    ],
+)
+def test_a_price_that_is_none_is_refused(own: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        cost_of(USAGE, model="m", prices={"m": own, "other": {"input": 1.0}})
+    assert cost_of(USAGE, model="other", prices={"m": own, "other": {"input": 1.0}}).amount == Decimal(1)
+
+
+def test_a_price_may_be_exact() -> None:
+    assert cost_of(USAGE, model="m", prices={"m": {"output": Decimal("0.1")}}).amount == Decimal("0.01")
 
 
 def test_reference_prices_of_the_profile() -> None:
