@@ -30,7 +30,7 @@ from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import ToolDefinition, definitions
-from llmneutral.profiles import Profile, known_providers, profile
+from llmneutral.profiles import Profile, are_texts, known_providers, profile
 from llmneutral.profiles.hosts import OFFICIAL_URLS, normalize_provider, read_address
 from llmneutral.resolve import canonical_api_mode
 from llmneutral.transports import get_transport, registered
@@ -118,9 +118,7 @@ def target_of(
     settings: Mapping[str, Any],
 ) -> Target:
     """Returns the target of a conversion, with its profile."""
-    for name, value in (("model", model), ("provider", provider), ("base_url", base_url)):
-        if value is not None and not isinstance(value, str):
-            raise ConfigurationError(f"{name} is a {type(value).__name__}; give it as text")
+    are_texts(model=model, provider=provider, base_url=base_url)
     if provider and not base_url:
         _check_provider(provider)
     host = read_address(base_url).host if base_url else None

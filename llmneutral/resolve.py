@@ -16,6 +16,7 @@ from llmneutral.profiles import (
     ENDPOINT_HOSTS,
     OFFICIAL_URLS,
     Address,
+    are_texts,
     find_endpoint,
     is_bedrock_runtime,
     normalize_model,
@@ -88,6 +89,7 @@ def resolve_api_mode(
     Raises:
         ConfigurationError: If `api_mode` is no known name.
     """
+    are_texts(provider=provider, base_url=base_url, model=model, api_mode=api_mode)
     asked = _Question(
         provider=normalize_provider(provider),
         address=read_address(base_url),

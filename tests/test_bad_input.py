@@ -98,6 +98,25 @@ TARGETS: dict[str, tuple[Mistake, str, str]] = {
     "a provider that is no text": (lambda: to(APIS[0], provider=5), "provider is a int", "text"),
     "a model that is no text": (lambda: to(APIS[0], model=5), "model is a int", "text"),
     "an address that is no text": (lambda: to(APIS[0], base_url=5), "base_url is a int", "text"),
+    "a model of a driver": (lambda: make_driver("openai", model=5), "model is a int", "text"),  # type: ignore[arg-type]
+    "a provider of a driver": (
+        lambda: make_driver("openai", model="m", provider=["x"]), "provider is a list", "text",  # type: ignore[arg-type]
+    ),
+    "an address of a driver": (
+        lambda: make_driver("openai", model="m", base_url=b"x"), "base_url is a bytes", "text",  # type: ignore[arg-type]
+    ),
+    "a key of a driver": (
+        lambda: make_driver("openai", model="m", api_key=b"sk-1"), "api_key is a bytes", "text",  # type: ignore[arg-type]
+    ),
+    "facts of a driver": (
+        lambda: make_driver("openai", model="m", facts="vision"), "facts is a str", "by name",  # type: ignore[arg-type]
+    ),
+    "facts of a run": (lambda: run(APIS[0], facts=["vision"]), "facts is a list", "by name"),
+    "a model of a run": (lambda: run(APIS[0], model=["m"]), "model is a list", "text"),
+    "a provider of a run": (lambda: run(APIS[0], provider="groq"), "provider", "make another driver"),
+    "an address of a run": (lambda: run(APIS[0], base_url="https://x.test"), "base_url", "make another driver"),
+    "a model to resolve by": (lambda: llmneutral.resolve_api_mode(model=5), "model is a int", "text"),  # type: ignore[arg-type]
+    "a time that is none": (lambda: run(APIS[0], timeout=10**400), "timeout is 1000", "seconds"),
     "an address for codex": (lambda: make_driver("codex_app_server", model="m", base_url="x"), "base_url", "codex"),
     "unknown fact": (lambda: to(APIS[0], facts={"visoin": True}), "'visoin'", "'vision'"),
     "unknown fact of a driver": (

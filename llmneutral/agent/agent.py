@@ -26,6 +26,7 @@ from llmneutral.ir.artifacts import ActionArtifact, BaseArtifact, text_of
 from llmneutral.ir.messages import Message
 from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import Tool, ToolAction, definitions
+from llmneutral.profiles import are_texts, joined
 
 OF_A_CALL = ("model", "facts")
 """What a call of a driver takes beside settings and options."""
@@ -90,8 +91,9 @@ class Agent:
     ) -> None:
         self._pinned = _driver(driver, prompt_driver)
         self.tools = _tools(tools)
+        _system(system)
         self.system = system
-        self.rules = [rules] if isinstance(rules, str) else list(rules)
+        self.rules = _rules(rules)
         self.output_schema = output_schema
         self.stream_by_default = flag("stream", stream)
         self.memory = _memory(memory)
@@ -124,8 +126,8 @@ class Agent:
     @property
     def instructions(self) -> str | None:
         """The system text: instructions, then the rules; None if there are none."""
-        rules = "\n".join([f"- {text_of(rule)}" for rule in self.rules])
-        parts = [part for part in (self.system, rules) if part]
+        rules = "\n".join([f"- {text_of(rule)}" for rule in _rules(self.rules)])
+        parts = [part for part in (_system(self.system), rules) if part]
         return "\n\n".join(parts) or None
 
     # --- runs -----------------------------------------------------------------------------------
@@ -193,10 +195,11 @@ class Agent:
 
 def _begun(agent: Agent, input: tuple[Any, ...], overrides: dict[str, Any]) -> Run:
     """A run: its driver, input and settings are settled here, whatever becomes of the agent while it goes on."""
-    tools = agent.tools if (given := overrides.pop("tools", None)) is None else given
+    tools = _tools(agent.tools if (given := overrides.pop("tools", None)) is None else given)
     schema = overrides.pop("output_schema", None)
     schema = agent.output_schema if schema is None else schema
-    settings = {**agent.settings, **_checked(overrides)}
+    settings = {**_checked(agent.settings), **_checked(overrides)}
+    agent.memory = memory = _memory(agent.memory)
     if agent.stream_by_default:
         settings.setdefault("stream", True)
     messages: list[Message] = []
@@ -214,7 +217,7 @@ def _begun(agent: Agent, input: tuple[Any, ...], overrides: dict[str, Any]) -> R
         output_schema=schema,
         settings=settings,
         limits=agent.limits,
-        memory=agent.memory,
+        memory=memory,
     )
 
 
@@ -240,6 +243,20 @@ def _driver(driver: Any, prompt_driver: Any) -> Any:
     given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
     remedy = "give a driver (make_driver) or a config such as AnthropicDriversConfig()"
     raise ConfigurationError(f"the driver of an agent is {given}; {remedy}")
+
+
+def _system(system: Any) -> str:
+    if system is None or isinstance(system, str | BaseArtifact):
+        return text_of(system)
+    raise ConfigurationError(f"system is a {type(system).__name__}; give the instructions as text")
+
+
+def _rules(rules: Any) -> list[Any]:
+    if isinstance(rules, str | BaseArtifact):
+        return [rules]
+    if rules is None or (isinstance(rules, Iterable) and not isinstance(rules, bytes | Mapping)):
+        return list(rules or ())
+    raise ConfigurationError(f"rules is a {type(rules).__name__}; give a list of texts, each a rule")
 
 
 def _tools(tools: Any) -> list[Any]:
@@ -272,6 +289,8 @@ def _count(name: str, value: Any) -> int:
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as they were given, once it is clear that a driver takes them."""
     given = {name: value for name, value in settings.items() if value is not None}
+    are_texts(model=given.get("model"))
+    joined(given.get("facts"))
     _, rest = CallOptions().taken(given)
     canonical_settings({name: value for name, value in rest.items() if name not in OF_A_CALL})
     return given

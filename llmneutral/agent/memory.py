@@ -11,7 +11,7 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,7 +41,7 @@ class ConversationMemory:
         stack: The conversation, without the agent's own instructions. It may be changed between runs.
 
     Raises:
-        ConfigurationError: If a bound is no whole number from 1.
+        ConfigurationError: If a bound is no whole number from 1, or the conversation is none.
     """
 
     def __init__(
@@ -52,9 +52,11 @@ class ConversationMemory:
         max_tokens: int | None = None,
         count: Callable[[PromptStack], int] | None = None,
     ) -> None:
-        self.stack = stack if isinstance(stack, PromptStack) else PromptStack(stack)
+        self.stack = _stack(stack)
         self.max_turns = _bound("max_turns", max_turns)
         self.max_tokens = _bound("max_tokens", max_tokens)
+        if count is not None and not callable(count):
+            raise ConfigurationError(f"count is a {type(count).__name__}; give a function that counts a stack's tokens")
         self.count = count
         self._system: str | None = None
         self._lock = threading.RLock()
@@ -140,7 +142,7 @@ class ConversationMemory:
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         if self.count is not None:
-            return int(self.count(PromptStack(messages))) if messages else 0
+            return _counted(self.count(PromptStack(messages))) if messages else 0
         return tokens_in(msgspec.to_builtins(list(messages)))
 
     def _forget_reasoning(self) -> None:
@@ -186,6 +188,14 @@ class ConversationMemory:
         """
         return cls(PromptStack.from_json(Path(path).read_bytes()), **bounds)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, deep or pickled, has a lock of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
     def __len__(self) -> int:
         """Returns the number of messages."""
         return len(self.messages)
@@ -199,6 +209,23 @@ class ConversationMemory:
         bounds = {"max_turns": self.max_turns, "max_tokens": self.max_tokens}
         shown = "".join([f", {name}={value}" for name, value in bounds.items() if value is not None])
         return f"ConversationMemory({self.turns} turns, {len(self)} messages{shown})"
+
+
+def _stack(given: Any) -> PromptStack:
+    if isinstance(given, PromptStack):
+        return given
+    messages = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else None
+    if messages is None or not all([isinstance(message, Message) for message in messages]):
+        kinds = "a PromptStack or messages (PromptStack.from_openai reads OpenAI's format)"
+        raise ConfigurationError(f"a conversation cannot be made of this {type(given).__name__}; give {kinds}")
+    return PromptStack(messages)
+
+
+def _counted(tokens: Any) -> int:
+    try:
+        return int(tokens)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigurationError(f"count gave a {type(tokens).__name__}; it has to return a number of tokens") from None
 
 
 def _bound(name: str, value: Any) -> int | None:

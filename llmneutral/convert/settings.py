@@ -52,10 +52,14 @@ class ToolChoice(msgspec.Struct, frozen=True):
     force: bool = False
 
 
+def shown(value: Any) -> str:
+    """Returns the beginning of a value's repr, for messages: a number or an object may be as long as it likes."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
 def _refuse(name: str, value: Any, wanted: str) -> NoReturn:
-    shown = repr(value)
-    shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-    raise SettingError(f"the setting {name} is {shown}; it has to be {wanted}", rule=f"setting:{name}")
+    raise SettingError(f"the setting {name} is {shown(value)}; it has to be {wanted}", rule=f"setting:{name}")
 
 
 def number(name: str, value: Any) -> float | int:

@@ -33,7 +33,7 @@ from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
-from llmneutral.profiles import Profile, profile
+from llmneutral.profiles import Profile, are_texts, joined, profile
 from llmneutral.resolve import resolve_api_mode
 from llmneutral.transports import get_transport
 
@@ -101,12 +101,13 @@ class BasePromptDriver(_Managed):
         async_client: Any = None,
         **settings: Any,
     ) -> None:
+        are_texts(model=model, provider=provider, base_url=base_url, api_key=api_key)
         self.model = model
         self.provider = provider
         self.base_url = base_url
         self.api_mode = _resolved(api_mode, provider, base_url, model)
         self.api_key = ApiKey(api_key, key_variables_of(provider, base_url, self.key_variable))
-        self.facts = dict(facts or {})
+        self.facts = joined(facts)
         self.stream_by_default = flag("stream", stream)
         self.options, settings = CallOptions().taken(settings)
         self.settings = canonical_settings(settings)
@@ -260,7 +261,8 @@ class BasePromptDriver(_Managed):
 
     def convert(self, source: Any, **overrides: Any) -> Conversion:
         """Converts a source for this driver's endpoint; settings of the driver count unless overridden."""
-        facts = {**self.facts, **(overrides.pop("facts", None) or {})}
+        _are_of_a_call(overrides)
+        facts = joined(self.facts, overrides.pop("facts", None))
         model = overrides.pop("model", None) or self.model
         given = pipeline.snapshot(source)
         carried = {name: value for name, value in self.settings.items() if name not in given.settings}
@@ -280,7 +282,7 @@ class BasePromptDriver(_Managed):
 
     def profile(self, overrides: Mapping[str, Any]) -> Profile:
         """Returns the facts that count for a call."""
-        facts = {**self.facts, **(overrides.get("facts") or {})}
+        facts = joined(self.facts, overrides.get("facts"))
         return profile(self.api_mode, self.provider, self.base_url, overrides.get("model") or self.model, facts)
 
     def hint(self, error: ProviderError) -> str | None:
@@ -313,6 +315,13 @@ def _resolved(api_mode: str | None, provider: str | None, base_url: str | None, 
     if api_mode is not None:
         return pipeline.mode_of(api_mode)
     return resolve_api_mode(provider=provider, base_url=base_url, model=model).mode
+
+
+def _are_of_a_call(overrides: Mapping[str, Any]) -> None:
+    are_texts(model=overrides.get("model"))
+    for name in ("provider", "base_url", "api_key"):
+        if name in overrides:
+            raise ConfigurationError(f"{name} belongs to a driver, not to a call; make another driver")
 
 
 def _unfilled(driver: BasePromptDriver, what: str) -> ConfigurationError:

@@ -7,10 +7,12 @@ has to be written differently for it, the conversion says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from llmneutral import pipeline
 from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.report import Change
 from llmneutral.convert.transport import Conversion
@@ -20,7 +22,9 @@ from llmneutral.drivers.sdk_http import Headers, HttpPromptDriver
 from llmneutral.drivers.threads import in_thread
 from llmneutral.errors import ConfigurationError, ProviderError
 from llmneutral.ir.jsontext import JSONObject
+from llmneutral.profiles import joined
 
+NO_FORMAT = "output_schema: this server drops output_config in silence, so a tool takes the answer"
 PROTOCOLS = ("chat_completions", "codex_responses", "anthropic_messages")
 
 
@@ -58,7 +62,7 @@ class LocalPromptDriver(HttpPromptDriver):
         self.client_name = "OpenAI" if speaks_openai else "Anthropic"
         self.async_client_name = f"Async{self.client_name}"
         window = {"context_window": self.server_settings.n_ctx, "max_output": self.server_settings.max_tokens}
-        self.facts = {**window, **(facts or {})}  # all else stands in the profile of the endpoint `local`
+        self.facts = joined(window, facts)  # all else stands in the profile of the endpoint `local`
         self.profile({})  # an unknown fact is told at once
 
     # --- the server -----------------------------------------------------------------------------
@@ -94,7 +98,11 @@ class LocalPromptDriver(HttpPromptDriver):
 
     def convert(self, source: Any, **overrides: Any) -> Conversion:
         """As every driver's; forced calls and schemas are written as this server honours them."""
-        return _with_grammar(_forced(_typed(super().convert(source, **overrides))))
+        given = pipeline.snapshot(source)
+        if self.api_mode != "anthropic_messages" or _strategy(self.settings, given.settings, overrides) != "native":
+            return _with_grammar(_forced(_typed(super().convert(given, **overrides))))
+        made = _forced(super().convert(given, **{**overrides, "structured_output_strategy": "tool"}))
+        return made if made.answer is None else _changed(made, made.payload, "coerced", NO_FORMAT)
 
     def hint(self, error: ProviderError) -> str | None:
         """A small model has small limits."""
@@ -104,6 +112,12 @@ class LocalPromptDriver(HttpPromptDriver):
                 "the conversation, set server=LocalSettings(n_ctx=8192), or use another driver."
             )
         return super().hint(error)
+
+
+def _strategy(*settings: Mapping[str, Any]) -> Any:
+    """The strategy that is asked for; the last word counts."""
+    found = [each.get("structured_output_strategy") for each in settings]
+    return next((strategy for strategy in reversed(found) if strategy is not None), None)
 
 
 def _typed(conversion: Conversion) -> Conversion:

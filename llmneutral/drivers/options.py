@@ -11,9 +11,13 @@ from typing import Any, Literal, NoReturn, Self, get_args
 
 import msgspec
 
+from llmneutral.convert.settings import shown
 from llmneutral.errors import ConfigurationError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.responses import FinishReason
+
+LONGEST = 1e9
+"""Seconds, about 30 years: no clock can wait much longer."""
 
 REASONS: frozenset[str] = frozenset(get_args(FinishReason))
 
@@ -62,11 +66,13 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _refuse(name: str, value: Any, wanted: str) -> NoReturn:
-    raise ConfigurationError(f"the option {name} is {value!r}; it has to be {wanted}")
+    raise ConfigurationError(f"the option {name} is {shown(value)}; it has to be {wanted}")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and (abs(value) <= LONGEST or value == math.inf)
+    )
 
 
 def _attempts(name: str, value: Any) -> int:

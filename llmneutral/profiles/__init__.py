@@ -19,7 +19,7 @@ from llmneutral.profiles.hosts import (
     normalize_provider,
     read_address,
 )
-from llmneutral.profiles.lookup import find_row, known_providers, profile, register_profile
+from llmneutral.profiles.lookup import are_texts, find_row, joined, known_providers, profile, register_profile
 from llmneutral.profiles.models import matches, normalize_model
 from llmneutral.profiles.rows import API_ROWS, ENDPOINT_ROWS, MODEL_ROWS, ApiRow, EndpointRow, ModelRow
 
@@ -38,12 +38,14 @@ __all__ = [
     "ModelRow",
     "Profile",
     "ReasoningDial",
+    "are_texts",
     "checked_facts",
     "find_endpoint",
     "find_row",
     "is_bedrock_runtime",
     "is_private",
     "is_within",
+    "joined",
     "known_providers",
     "matches",
     "normalize_model",

@@ -50,10 +50,33 @@ def profile(
     Raises:
         ConfigurationError: If a fact's name is unknown or its value is not one it takes.
     """
-    for given in (facts, discovered):
+    are_texts(provider=provider, base_url=base_url, model=model)
+    return _profile(api, provider, base_url, model, _frozen(joined(facts)), _frozen(joined(discovered)))
+
+
+def are_texts(**given: Any) -> None:
+    """Checks that what names an endpoint, a model or a key is text, or None.
+
+    Raises:
+        ConfigurationError: If it is something else; it names the argument and its type, never the value.
+    """
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"{name} is a {type(value).__name__}; give it as text")
+
+
+def joined(*layers: Facts | None) -> dict[str, Any]:
+    """Returns facts of several layers, the later ones win.
+
+    Raises:
+        ConfigurationError: If one of them is no mapping.
+    """
+    found: dict[str, Any] = {}
+    for given in layers:
         if given is not None and not isinstance(given, Mapping):
             raise ConfigurationError(f"facts is a {type(given).__name__}; give facts by name, as in {{'vision': True}}")
-    return _profile(api, provider, base_url, model, _frozen(facts), _frozen(discovered))
+        found.update(given or {})
+    return found
 
 
 def known_providers() -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import stat
 import threading
 from pathlib import Path
@@ -172,6 +174,29 @@ def test_a_bound_is_a_whole_number_from_1(bound: Any) -> None:
         ConversationMemory(max_turns=bound)
     with pytest.raises(ConfigurationError, match="max_tokens"):
         ConversationMemory(max_tokens=bound)
+
+
+@pytest.mark.parametrize("stack", [5, None, "text", b"x", [5], ["a"], {"a": 1}, [{"role": "user", "content": "x"}]])
+def test_what_is_no_conversation_is_told(stack: Any) -> None:
+    with pytest.raises(ConfigurationError, match="give a PromptStack or messages"):
+        ConversationMemory(stack)
+
+
+@pytest.mark.parametrize("gives", [None, "many", float("nan"), float("inf"), [3]])
+def test_a_counter_that_counts_nothing_is_told(gives: Any) -> None:
+    with pytest.raises(ConfigurationError, match="count is a int"):
+        ConversationMemory(count=5)  # type: ignore[arg-type]
+    memory = ConversationMemory(exchange(0) + exchange(1), max_tokens=5, count=lambda stack: gives)
+    with pytest.raises(ConfigurationError, match=r"count gave a .*number of tokens"):
+        memory.recall()
+
+
+def test_a_copy_is_a_memory_of_its_own() -> None:
+    memory = ConversationMemory(exchange(0), max_turns=3)
+    for again in (copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
+        again.add(exchange(1))
+        assert (again.turns, again.max_turns, memory.turns) == (2, 3, 1)
+        assert again.messages[: len(memory)] == memory.messages
 
 
 def test_an_empty_memory_is_one_and_shows_counts() -> None:
