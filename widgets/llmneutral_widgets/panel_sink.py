@@ -27,6 +27,7 @@ WHOLE = 12_000
 _GROUP = 32
 """Pieces in one box: a box tells all its children when it gets a new one."""
 _ROOM = 100_000
+_WIDE = {"width": "auto", "margin": "0"}
 
 
 class PanelSink:
@@ -46,20 +47,17 @@ class PanelSink:
         self._progress = Progress({}, Secrets())
         self._text = Segments()
         self._is_over = False
-        # What the pieces share: each of their own would be two more models in the front end.
-        wide = {"width": "auto", "margin": "0"}
-        self._shared = {"layout": ipywidgets.Layout(**wide), "style": ipywidgets.HTMLMath.style.klass()}
         # Formulas are set once, when a piece is finished; with every frame they would cost more than all else.
-        self._above, self._end = ipywidgets.HTML(layout=wide), ipywidgets.HTML(layout=wide)
+        self._above, self._end = ipywidgets.HTML(layout=_WIDE), ipywidgets.HTML(layout=_WIDE)
         self._groups: list[Any] = []
+        self._shared: dict[str, Any] = {}
 
     def start(self, request: Mapping[str, Any]) -> None:
         """Begins; the first frame is shown at once."""
         with self._lock:
             secrets = current_secrets()
             self._progress = Progress(request, secrets)
-            self._text = Segments(secrets.text, secrets.held)
-            self._arrange()
+            self._begin_text()
             self._show()
 
     def push(self, delta: Any) -> None:
@@ -71,6 +69,8 @@ class PanelSink:
                 self._text.add(delta.content.text or "")
             else:
                 self._progress.add(delta)
+            if delta.kind == "repair":  # it did not fit its form: what has come goes, another answer comes
+                self._begin_text()
             if self._throttle.is_due():
                 self._show()
 
@@ -85,9 +85,7 @@ class PanelSink:
             if self._text.seen > WHOLE and blocks.count("text") == 1:
                 self._keep_pieces(record)
             else:
-                self._above.value, self._groups = "", []
-                self._end = self._piece(self._fitted(record))
-            self._arrange()
+                self._replace(self._fitted(record))
 
     def abort(self, exchange: Exchange | None, error: BaseException) -> None:
         """Shows what there is, and why it is not more."""
@@ -97,11 +95,20 @@ class PanelSink:
         with self._lock:
             if not self._is_over:
                 self._is_over = True
-                self._groups, self._above.value = [], ""
-                self._end.value = _body(error_body(plain(error_record(error))))
-                self._arrange()
+                self._replace(_body(error_body(plain(error_record(error)))))
 
     # ------------------------------------------------------------------------------------------------------------------
+
+    def _begin_text(self) -> None:
+        """Shows nothing of a text."""
+        import ipywidgets
+
+        secrets, gone = current_secrets(), [*self._groups]
+        self._text, self._groups = Segments(secrets.text, secrets.held), []
+        self._arrange()
+        self._dispose(gone)
+        # What the pieces share: each of their own would be two more models in the front end.
+        self._shared = {"layout": ipywidgets.Layout(**_WIDE), "style": ipywidgets.HTMLMath.style.klass()}
 
     def _keep_pieces(self, record: Mapping[str, Any]) -> None:
         """Ends a long answer: its pieces stay, what else there is comes above and below."""
@@ -111,9 +118,26 @@ class PanelSink:
         thoughts = [answer_block(block, Room(_ROOM), Album(0)) for block in blocks if block.get("type") == "thinking"]
         self._above.value = _body(tag("div", *thoughts, class_="answer")) if thoughts else ""
         rest = [block for block in blocks if block.get("type") not in ("text", "thinking")]
-        self._end = self._piece(
-            self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
-        )
+        below = self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
+        gone, self._end = self._end, self._piece(below)
+        self._arrange()
+        dispose(gone)
+
+    def _replace(self, html: str) -> None:
+        """Ends an answer: all there was is replaced by the whole."""
+        import ipywidgets
+
+        gone = [*self._groups, self._end]
+        self._above.value, self._groups = "", []
+        self._end = ipywidgets.HTMLMath(html, layout=_WIDE)
+        self._arrange()
+        self._dispose(gone)
+
+    def _dispose(self, gone: list[Any]) -> None:
+        """Closes what is shown no more, and what its pieces shared."""
+        dispose(*gone)
+        for shared in self._shared.values():
+            shared.close()
 
     def _show(self) -> None:
         """Shows a frame: new finished pieces, and the live end."""
@@ -155,6 +179,15 @@ class PanelSink:
 
     def _fitted(self, record: Mapping[str, Any]) -> str:
         return str(fitted(lambda most: part(exchange_body(record, Room(most), Album()), sections=SECTIONS)))
+
+
+def dispose(*widgets: Any) -> None:
+    """Closes widgets with all that is in them: the kernel, and the front end, keep what is not closed."""
+    for widget in widgets:
+        dispose(*getattr(widget, "children", ()))
+        for each in (getattr(widget, "style", None), widget.layout, widget):
+            if each is not None:
+                each.close()
 
 
 def _body(body: Html) -> str:

@@ -141,3 +141,42 @@ def test_controls_have_names(panel: Panel) -> None:
     for each in widgets(panel.box):
         if re.fullmatch(r"Button|ToggleButton|Dropdown|Combobox|IntSlider|Textarea", type(each).__name__):
             assert each.description
+
+
+def open_widgets() -> int:
+    """How many widgets the kernel keeps, with their layouts and styles."""
+    from ipywidgets.widgets import widget
+
+    return len(widget._instances)
+
+
+@pytest.mark.parametrize("make", PANELS)
+def test_what_is_closed_is_not_kept(make: str) -> None:
+    before = open_widgets()
+    panel = PANELS[make]()
+    panel.close()
+    assert open_widgets() == before
+
+
+@pytest.mark.parametrize("make", [name for name in PANELS if name not in ("ProviderPicker", "Conversation")])
+def test_what_is_read_again_is_not_kept_twice(make: str) -> None:
+    panel: Any = PANELS[make]()
+    panel.refresh()
+    before = open_widgets()
+    for _ in range(3):
+        panel.refresh()
+    assert open_widgets() == before
+    panel.close()
+
+
+def test_a_conversation_that_begins_anew_keeps_nothing_of_the_old_one() -> None:
+    panel = Conversation("other")
+    before = open_widgets()
+    for words in ("one", "two", "please fail now"):
+        panel.send(words)
+        assert panel.wait(20)
+    panel.begin()
+    assert open_widgets() == before
+    panel.send("again")
+    assert panel.wait(20)
+    panel.close()

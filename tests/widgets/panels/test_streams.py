@@ -62,7 +62,13 @@ def test_the_buttons_step_and_stay_within_the_stream() -> None:
 def test_without_a_recording_there_is_no_slider() -> None:
     view = DeltaView(exchange(()))
     assert EMPTY in text(view.box)
-    assert not any([child is view.slider for part in view.box.children for child in getattr(part, "children", ())])
+    assert view.slider.layout.display == "none"
+    assert {name: each.layout.display for name, each in buttons(view.box).items()} == {
+        "Back": "none",
+        "Forward": "none",
+        "Refresh": None,
+    }
+    assert DeltaView(exchange()).slider.layout.display is None
 
 
 def test_a_partial_stream_has_its_badge() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from llmneutral_widgets import display
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import error_record
+from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.scrub import current_secrets, plain
 from llmneutral_widgets.views.page import Html, line, sheet, style_section, tag, visible
 
@@ -53,7 +54,7 @@ class Panel(ABC):
 
     def close(self) -> None:
         """Ends what the panel listens to, and takes it off the page; its saved form stays."""
-        self.box.close()
+        dispose(self.box)
 
     # ------------------------------------------------------------------------------------------------------------------
     # Showing

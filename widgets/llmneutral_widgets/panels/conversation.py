@@ -116,6 +116,7 @@ class Conversation(Panel):
         """Stops an answer that is coming, and takes the panel off the page; the conversation stays in the session."""
         self._stop.set()
         self.picker.close()
+        self._talk.close()
         self._tabs.close()
         super().close()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from llmneutral_widgets import comparing, session
 from llmneutral_widgets.bundles import Bundle, Verdict, column_of, definition
+from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, conversation_of, request_of
 from llmneutral_widgets.scrub import plain
@@ -53,7 +54,9 @@ class PayloadView(Panel):
         for toggle in self.apis.values():
             toggle.observe(self.guarded(lambda _: self._draw()), "value")
         self.more = button("", self.guarded(lambda _: self.show_more()))
-        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Convert the conversation again")
+        self._gap = row(self.more)
+        refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Convert the conversation again")
+        self._names = row(*self.apis.values(), refresh)
         self.refresh()
 
     def refresh(self) -> None:
@@ -66,6 +69,11 @@ class PayloadView(Panel):
         """Shows more rows of messages."""
         self._most += number
         self._draw()
+
+    def close(self) -> None:
+        """Takes the panel off the page."""
+        dispose(self._gap)
+        super().close()
 
     @property
     def conversions(self) -> Mapping[str, Any]:
@@ -84,11 +92,10 @@ class PayloadView(Panel):
         self._shown = self._compared(self._most)
         self._table.value = str(self._shown.html)
         self.more.description = self.more.tooltip = f"Show {min(MORE, self.hidden)} of {self.hidden:,} more rows"
-        more = [row(self.more)] if self.hidden else []
+        more = [self._gap] if self.hidden else []
         for api, toggle in self.apis.items():  # in words: a shade alone is not seen by everybody
             toggle.description = f"✓ {api}" if toggle.value else api
-        names = row(*self.apis.values(), self._refresh)
-        self.box.children = [self._style, names, self._table, *more, self.status]
+        self.box.children = [self._style, self._names, self._table, *more, self.status]
         self.say("" if self._request.messages else EMPTY)
         self.keep()
 

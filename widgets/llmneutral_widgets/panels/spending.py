@@ -42,8 +42,8 @@ class UsageView(Panel):
         self.by.style.description_width = "8em"
         self.by.observe(self.guarded(lambda _: self._draw()), "value")
         self._table, self._chart = piece(), piece()
-        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the calls again")
-        self.box.children = [self._style, row(self.by, self._refresh), self._table, self._chart, self.status]
+        refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the calls again")
+        self.box.children = [self._style, row(self.by, refresh), self._table, self._chart, self.status]
         self.refresh()
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, Told, told
 from llmneutral_widgets.views.page import part, tag
@@ -35,7 +36,9 @@ class StackView(Panel):
         self._head, self._first, self._last = piece(width="auto", flex="1 1 auto"), piece(), piece()
         self.more = button("", self.guarded(lambda _: self.show_more()))
         self._gap = row(self.more)
-        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the conversation again")
+        refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the conversation again")
+        self._top = row(self._head, refresh)
+        self._pieces: list[Any] = []
         self.refresh()
 
     def refresh(self) -> None:
@@ -48,6 +51,7 @@ class StackView(Panel):
         empty = str(part(tag("p", EMPTY), sections=SECTIONS))
         self._first.value = self._part(first) if total else empty
         self._last.value = self._part(range(total - self._shown, total))
+        dispose(*self._pieces[:-1])
         self._arrange([self._last])
         self.keep()
 
@@ -60,6 +64,11 @@ class StackView(Panel):
         self._shown += bottom - top
         self._arrange([piece(self._part(range(top, bottom))), *self._pieces])
         self.say(f"{bottom - top} more messages are shown, from {top} to {bottom - 1}")
+
+    def close(self) -> None:
+        """Takes the panel off the page."""
+        dispose(self._gap)
+        super().close()
 
     @property
     def hidden(self) -> int:
@@ -75,8 +84,7 @@ class StackView(Panel):
         self.more.description = f"Show {min(MORE, hidden)} of {hidden:,} more messages"
         self.more.tooltip = self.more.description
         gap = [self._gap] if hidden else []
-        top = row(self._head, self._refresh)
-        self.box.children = [self._style, top, self._first, *gap, *pieces, self.status]
+        self.box.children = [self._style, self._top, self._first, *gap, *pieces, self.status]
 
     def _heading(self) -> str:
         found = self._told

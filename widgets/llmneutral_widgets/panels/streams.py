@@ -44,10 +44,11 @@ class DeltaView(Panel):
             button(text, self.guarded(self._stepper(by)), tip=f"One chunk {where}")
             for text, by, where in (("Back", -1, "back"), ("Forward", 1, "forward"))
         ]
-        self._refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Take the last exchange")
-        self._controls = row(self.slider, *steps, self._refresh)
+        refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Take the last exchange")
+        self._controls = row(self.slider, *steps, refresh)
         self._moment, self._table = piece(), piece()
         self.slider.observe(self.guarded(lambda _: self._replay()), "value")
+        self.box.children = [self._style, self._controls, self._moment, self._table, self.status]
         self.refresh()
 
     def refresh(self) -> None:
@@ -61,8 +62,8 @@ class DeltaView(Panel):
         self.slider.value = self.slider.max
         self._table.value = self._page()
         self._replay()
-        live = [self._controls, self._moment] if total else [row(self._refresh)]
-        self.box.children = [self._style, *live, self._table, self.status]
+        for control in self._controls.children[:-1]:  # without a recording there is nothing to replay
+            control.layout.display = None if total else "none"
         self.keep()
 
     def _exchange(self) -> Exchange | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation, is_sent
@@ -31,6 +32,7 @@ class Talk:
         self._shown = LAST
         self._is_empty = True
         self._earlier = button("", panel.guarded(lambda _: self.show_earlier()))
+        self._gap = row(self._earlier)
         self._said = ipywidgets.VBox(layout={"flex": "0 0 auto", "width": "100%"})
         # A column in reverse stays at its end while it grows, without a script.
         layout = {"max_height": _TALLEST, "overflow": "auto", "display": "flex", "flex_flow": "column-reverse nowrap"}
@@ -54,11 +56,13 @@ class Talk:
         hidden = max(0, len(items) - self._shown)
         shown = items[hidden:]
         self._earlier.description = self._earlier.tooltip = f"Show {min(MORE, hidden)} of {hidden:,} earlier messages"
-        above = [row(self._earlier)] if hidden else []
+        above = [self._gap] if hidden else []
         pieces = [piece(str(said_part(shown[at : at + MORE]))) for at in range(0, len(shown), MORE)]
         empty = [] if items else [piece(str(part(tag("p", tag("small", EMPTY)), sections=SECTIONS)))]
         self._is_empty = not items
+        before = [each for each in self._said.children if each is not self._gap]
         self._said.children = [*above, *pieces, *empty]
+        dispose(*before)
 
     def show_earlier(self, number: int = MORE) -> None:
         """Shows earlier messages above the others."""
@@ -71,7 +75,12 @@ class Talk:
 
         question = Said(plain({"role": "user", "content": [{"type": "text", "text": text}]}))
         box = ipywidgets.VBox(layout={"width": "100%"})
-        before = () if self._is_empty else self._said.children
+        before, gone = ([], self._said.children) if self._is_empty else (self._said.children, [])
         self._is_empty = False
         self._said.children = [*before, piece(str(said_part([question]))), box]
+        dispose(*gone)
         return box
+
+    def close(self) -> None:
+        """Closes what is not on the page at this moment."""
+        dispose(self._gap)
