@@ -7,12 +7,14 @@ is expected there; a traceback, a schema or the memory address of an object is n
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
 from collections.abc import Iterable
 
 from llmneutral.convert.checker import Problem
+from llmneutral.errors import scrub
 from llmneutral.ir.contents import InvalidActionCallMessageContent
 from llmneutral.ir.jsontext import dumps, loads
 
@@ -55,8 +57,10 @@ def _place(path: str) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """Says what a tool raised: the type and the message, never a traceback."""
-    message = str(error)
+    """Says what a tool raised: the type and the message, without keys in it, never a traceback."""
+    message = ""
+    with contextlib.suppress(Exception):  # an error's own words may fail too
+        message = scrub(str(error)[: 2 * MAX_MESSAGE])
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}…"
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

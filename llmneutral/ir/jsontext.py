@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 import msgspec
 
 JSONObject = dict[str, Any]
+MOST_BITS = 14_284
+"""Of a whole number: 4,300 digits, for more Python has no text (`sys.set_int_max_str_digits`)."""
 
 
 def dumps(value: Any) -> str:
@@ -95,7 +97,7 @@ def plain_data(value: Any) -> Any:
 
     Raises:
         TypeError: If there are bytes in it: they have no text.
-        ValueError: If the value holds itself.
+        ValueError: If the value holds itself, or a number that Python writes no digits for.
     """
     try:
         return _plain(value)
@@ -104,7 +106,11 @@ def plain_data(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int):
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > MOST_BITS:
+            raise ValueError("a number has more digits than can be written")
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
@@ -131,6 +137,10 @@ def _plain_object(value: Any) -> Any:
             return text()
         if callable(dump := getattr(value, "model_dump", None)):  # a model of pydantic
             return _plain(dump(mode="json"))
+        if hasattr(value, "__dataclass_fields__"):
+            from dataclasses import fields
+
+            return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if hasattr(value, each.name)}
     try:
         known = msgspec.to_builtins(value, builtin_types=(bytes, bytearray), enc_hook=_as_text)
     except TypeError:

@@ -100,7 +100,7 @@ DATA = [
     (uuid.UUID(int=1), str(uuid.UUID(int=1))),
     (Model(n=1, day=datetime.date(2026, 1, 2)), {"n": 1, "day": "2026-01-02"}),
     ([Model(n=1, day=datetime.date(2026, 1, 2))], [{"n": 1, "day": "2026-01-02"}]),
-    (Point(1, {"a"}), {"x": 1, "tags": ["a"]}),
+    (Point(1, {"b", "c", "a"}), {"x": 1, "tags": ["a", "b", "c"]}),
     (pd.DataFrame({"a": [1, 2]}), "   a\n0  1\n1  2"),
     (Quiet(), "<Quiet>"),
     (TextArtifact("t"), "t"),
@@ -152,6 +152,8 @@ def test_bytes_are_a_clear_error(value: Any) -> None:
     [
         (Broken(), "LookupError: no text today"),
         (round_of([1]), "ValueError: the value holds itself, or is nested too deeply"),
+        ([10**5000], "ValueError: a number has more digits than can be written"),
+        ({"a": [-(10**5000)]}, "ValueError: a number has more digits than can be written"),
         (ErrorArtifact("no such city"), "no such city"),
         (ImageArtifact("a.png"), "ConversionError: "),  # type: ignore[arg-type]  # a path is a usual mistake
     ],

@@ -60,7 +60,18 @@ def test_what_a_tool_raised_has_no_traceback() -> None:
         dict[str, int]()["city"]
     assert feedback.raised(caught.value) == "KeyError: 'city'"
     assert feedback.raised(ValueError()) == "ValueError"
-    assert len(feedback.raised(ValueError("x" * 10_000))) < 2_100
+    assert len(feedback.raised(ValueError("x y " * 5_000))) < 2_100
+
+
+def test_an_error_without_words_and_one_with_a_key() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    assert feedback.raised(MuteError()) == "MuteError"
+    told = feedback.raised(OSError("GET https://api.test/v1?key=sk-abcdef0123456789 with Bearer abcdef0123456789"))
+    assert "0123456789" not in told
+    assert told.startswith("OSError: GET https://api.test/v1?key=")
 
 
 @pytest.mark.parametrize(
