@@ -155,6 +155,18 @@ def test_calls_are_shown_as_they_come() -> None:
     assert 'weather{"city": "Paris"}' in text(made.box)
 
 
+def test_after_a_repair_the_answer_begins_anew() -> None:
+    clock = Clock()
+    made = sink(clock)
+    streamed(made, clock, 200)
+    made.push(delta("repair", details={"number": 1, "problems": ["no object"]}))
+    clock.time += 1
+    made.push(delta("text", "Another answer."))
+    assert segments(made) == []
+    assert "A leaf is" not in text(made.box)
+    assert "Another answer." in text(made.box)
+
+
 def test_an_error_without_an_exchange_is_told() -> None:
     made = sink()
     made.abort(None, llmneutral.ConfigurationError("no <model>"))

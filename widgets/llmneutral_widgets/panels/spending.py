@@ -15,7 +15,7 @@ from llmneutral_widgets.views.spending import spending_part, spent, spent_words
 from llmneutral_widgets.views.usage import GROUPS, usage_page
 
 _CALLS = "call"
-_INK = "#767676"
+_INK = "#7a7a7a"
 """A grey that can be read on white and on black: a picture knows no themes."""
 _COLOURS = ("#1f77b4", "#e08214")
 
