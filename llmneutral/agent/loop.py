@@ -15,7 +15,7 @@ import msgspec
 from llmneutral import structured
 from llmneutral.agent.batch import Batch
 from llmneutral.agent.outcome import error_result
-from llmneutral.agent.planning import Planned, calls_of, open_calls, planned, with_own_ids
+from llmneutral.agent.planning import TAKEN, Answered, Planned, calls_of, open_calls, planned, with_own_ids
 from llmneutral.agent.run import Run
 from llmneutral.agent.running import Bounds
 from llmneutral.convert import feedback, react
@@ -31,9 +31,6 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
 from llmneutral.pipeline import EMPTY
-
-TAKEN = "The answer was taken."
-"""The result of the call that is the answer: without one the conversation could not go on."""
 
 NOT_RUN = frozenset({"refusal", "content_filter", "error", "incomplete"})
 """Finish reasons of answers that were stopped: their calls are not run."""
@@ -115,6 +112,7 @@ def _take_input(run: Run) -> list[Any]:
             run.add(Message(Message.USER_ROLE, tuple(unanswered)))
     for message in run.given:
         run.add(message)
+    run.answered = Answered([*run.history, *run.messages])
     return waiting
 
 

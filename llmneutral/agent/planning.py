@@ -30,6 +30,9 @@ from llmneutral.ir.tools import ToolDefinition
 
 CUT = "Not run: the answer was cut off within this call, so its input may not be whole. Call again, more briefly."
 
+TAKEN = "The answer was taken."
+"""The result of the call that is the answer: without one the conversation could not go on."""
+
 Call = ActionCallMessageContent | InvalidActionCallMessageContent
 
 
@@ -79,13 +82,24 @@ class Offer:
 
 
 class Answered:
-    """The calls of a conversation that have their results, and the ids that are taken."""
+    """The calls of a conversation that have their results, and the ids that are taken.
+
+    A call that comes again has its result already, and nothing is done twice. Whether it does come again is told by its
+    id, as far as ids tell: some providers count from the beginning in each answer ("call_0"), or give every call one
+    id. So a call is another one where an answer has been given since, and where the id has stood for different calls.
+
+    Args:
+        messages: The conversation when a run begins.
+    """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._calls: dict[str, Any] = {}
         self._results: dict[str, ActionResultMessageContent] = {}
+        self._past: frozenset[str] = frozenset()  # ids of calls before an answer
         for message in messages:
             self.add(message)
+            if _is_answer(message):
+                self._past = frozenset(self._calls)
 
     def add(self, message: Message) -> None:
         """Takes notice of a message."""
@@ -97,13 +111,11 @@ class Answered:
 
     def result_of(self, call: Any) -> ActionResultMessageContent | None:
         """Returns the result that this very call (id, name and input) has already."""
-        for tag in numbered(call.tag):
-            earlier = self._calls.get(tag)
-            if earlier is None:
-                return None
-            if is_same(earlier, call):
-                return self._results.get(tag)
-        return None
+        own = list(itertools.takewhile(self.is_taken, numbered(call.tag)))
+        tags = [tag for tag in own if tag not in self._past]
+        if not all([is_same(self._calls[tag], call) for tag in tags]):
+            return None
+        return next((self._results[tag] for tag in tags if tag in self._results), None)
 
     def is_taken(self, tag: str) -> bool:
         """Whether an earlier call has this id."""
@@ -115,6 +127,13 @@ def numbered(tag: str) -> Iterator[str]:
     yield tag
     for number in itertools.count(2):
         yield f"{tag}_{number}"
+
+
+def _is_answer(message: Message) -> bool:
+    """Whether a message ends an exchange: an answer that calls nothing, or what is said of one that came as a call."""
+    if message.is_assistant():
+        return not calls_of(message)
+    return any([isinstance(each, ActionResultMessageContent) and each.output == TAKEN for each in message.content])
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -148,7 +167,8 @@ def with_own_ids(
 ) -> tuple[Message, dict[str, ActionResultMessageContent], dict[str, str]]:
     """Gives each call of an answer an id that no other call of the conversation has.
 
-    An id that comes again with the same tool and the same input is the same call: it is not run a second time.
+    An id that comes again with the same tool and the same input is the same call (see `Answered`): it is not run a
+    second time.
 
     Args:
         response: The answer.

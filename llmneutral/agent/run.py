@@ -158,7 +158,6 @@ class Run:
     def begin(self, history: Sequence[Message]) -> None:
         """The run begins, after what is remembered."""
         self.history = tuple(history)
-        self.answered = Answered(self.history)
         for kind in (ErrorOccurredEvent, InterruptedEvent, FinishPromptEvent):
             self._handles.append(self.driver.on(kind, partial(self._heard, kind)))
         if self.publisher.wants(StartRunEvent):

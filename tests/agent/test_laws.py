@@ -98,17 +98,22 @@ class Tools:
 
 
 def effects_of(script: list[Any]) -> Tally[int]:
-    """What the calls of a script do, each once; the same id with the same input is the same call."""
+    """What the calls of a script do, each once; the same id with the same input is the same call.
+
+    That is so in one answer, and in later ones as long as the id has not stood for different calls.
+    """
     found: Tally[int] = Tally()
-    same: set[tuple[str, int]] = set()
+    before: set[int] = set()
     for _, wanted in script:
+        now: set[int] = set()
         for kind, n in wanted:
             value = {"works": n, "fails": -1 - n, "later": 1000 + n, "same id": n % 2}.get(kind)
-            if value is None or (kind == "same id" and (kind, n % 2) in same):
+            if value is None or (kind == "same id" and (value in now or before == {value})):
                 continue
             found[value] += 1
             if kind == "same id":
-                same.add((kind, n % 2))
+                now.add(value)
+        before |= now
     return found
 
 

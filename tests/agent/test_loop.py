@@ -23,8 +23,8 @@ from llmneutral import (
     ToolLoopError,
     Usage,
 )
-from llmneutral.agent.loop import TAKEN, Act, Ask, Recall, Tell, loop
-from llmneutral.agent.planning import CUT, Offer
+from llmneutral.agent.loop import Act, Ask, Recall, Tell, loop
+from llmneutral.agent.planning import CUT, TAKEN, Offer
 from llmneutral.agent.run import Limits, Run
 from llmneutral.agent.running import run_batch
 from llmneutral.convert.feedback import NO_ACTION
@@ -201,9 +201,40 @@ def test_an_id_that_has_its_result_is_not_run_again() -> None:
     assert counter.seen == [7]
     assert {tag: each.output for tag, each in results(played.memory.messages).items()} == {"1": 7, "1_2": 7}
     assert_valid(played.memory.messages)
-    later = Played(again, came("done"), tools=[counter.tool()], memory=played.memory)
-    assert later.result.text == "done"
+
+
+def test_an_id_that_has_its_result_is_not_run_again_where_the_run_broke_off() -> None:
+    counter = Counter()
+    again = came(call("1", "count", n=7), id="r")
+    broken = Played(again, KeyboardInterrupt(), tools=[counter.tool()])
+    assert isinstance(broken.error, KeyboardInterrupt)
+    Played(again, came("done"), tools=[counter.tool()], memory=broken.memory)
     assert counter.seen == [7]
+    assert_valid(broken.memory.messages)
+
+
+@pytest.mark.parametrize("answer", [came("done"), came(call("f", "final_answer", n=1))], ids=["text", "tool"])
+@pytest.mark.parametrize("kept", [True, False], ids=["memory", "stack"])
+def test_ids_that_begin_anew_after_an_answer_are_those_of_other_calls(answer: Any, kept: bool) -> None:
+    """Some servers count the calls of each answer from 0: the same question again must not get the old result."""
+    counter = Counter()
+    again = came(call("call_0", "count", n=7))
+    options: dict[str, Any] = {"tools": [counter.tool()], "output_schema": {"type": "object"}}
+    first = Played(again, answer, **options)
+    earlier = {"memory": first.memory} if kept else {"given": [*first.memory.messages, "and now?"]}
+    later = Played(again, again, answer, **options, **earlier)
+    assert counter.seen == [7, 7]
+    assert [each.output for each in results(later.memory.messages).values()].count(7) == 3
+    assert_valid(later.memory.messages)
+
+
+def test_an_id_that_stood_for_different_calls_says_nothing() -> None:
+    """A server that gives every call one id: what is asked for again is done again."""
+    counter = Counter()
+    script = [came(call("0", "count", n=n)) for n in (1, 1, 2, 1, 1)]
+    played = Played(*script, came("done"), tools=[counter.tool()])
+    assert counter.seen == [1, 2, 1, 1]
+    assert [each.output for each in results(played.memory.messages).values()] == [1, 1, 2, 1, 1]
     assert_valid(played.memory.messages)
 
 

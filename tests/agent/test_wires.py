@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, Tool, ToolLoopError, activity
-from llmneutral.agent.loop import TAKEN
+from llmneutral.agent.planning import TAKEN
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.transports import registered
 from tests.agent.scripts import Counter, Turns, Wired, assert_valid, call, results
