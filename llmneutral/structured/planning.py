@@ -31,6 +31,7 @@ WHY = "a rule with the form of the answer stands in the instructions"
 ANY_JSON = "Answer with one JSON object only, without any other text."
 TOOL_RULE = "Give your final answer by calling the tool "
 NO_FIELD_BESIDE_TEXT = "output_schema: native would forbid the text of the tool calls, so a tool takes the answer"
+NO_FIELD_BESIDE_TOOLS = "output_schema: nothing here is held to a schema beside tools, so a tool takes the answer"
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -159,6 +160,8 @@ def _strategies(
     as_text = settings.get("use_native_tools") is False or not facts.tools  # tools go as text, if there are any
     if asked == "native" and as_text and tools:
         return ["tool"], NO_FIELD_BESIDE_TEXT
+    if asked == "native" and not facts.json_with_tools and any([tool.native is None for tool in tools]):
+        return ["tool"], NO_FIELD_BESIDE_TOOLS
     if asked != "auto":
         return [asked], None
     if as_text:

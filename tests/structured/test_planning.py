@@ -44,6 +44,8 @@ OFF, AS_TEXT = {"reasoning_effort": "none"}, {"use_native_tools": False}
         ({"native_json_schema": True}, [], {"structured_output_strategy": "tool"}, "tool", NAMED),
         ({"native_json_schema": True}, [], {"structured_output_strategy": "rule"}, "rule", None),
         (NO_FIELD, [], {"structured_output_strategy": "native"}, "native", None),
+        ({"json_with_tools": False}, [], {"structured_output_strategy": "native"}, "native", None),
+        ({"json_with_tools": False}, [TOOL], {"structured_output_strategy": "native"}, "tool", REQUIRED),
         # What thinks where nothing is asked cannot be forced either.
         ({**NO_FIELD, "forced_with_thinking": False, "thinks_by_default": True}, [], {}, "tool", None),
         ({**NO_FIELD, "forced_with_thinking": False, "thinks_by_default": True}, [], OFF, "tool", NAMED),

@@ -138,8 +138,9 @@ def test_something_has_to_be_required() -> None:
     assert found["required"] == ["a", "b"]
 
 
-def test_beside_tools_an_output_schema_is_a_tool() -> None:
-    found = made(output_schema=SCHEMA, tools=[TOOL])
+@pytest.mark.parametrize("strategy", ["auto", "native"])
+def test_beside_tools_an_output_schema_is_a_tool(strategy: str) -> None:
+    found = made(output_schema=SCHEMA, tools=[TOOL], structured_output_strategy=strategy)
     assert "response_format" not in found.payload
     assert [tool["function"]["name"] for tool in found.payload["tools"]] == ["f", "final_answer"]
     assert found.payload["tool_choice"] == "REQUIRED"
@@ -149,7 +150,6 @@ def test_beside_tools_an_output_schema_is_a_tool() -> None:
     ("beside", "why"),
     [
         ({"documents": [DOCUMENT]}, "beside documents"),
-        ({"tools": [TOOL], "structured_output_strategy": "native"}, "beside tools"),
         ({"facts": {"native_json_schema": False}, "structured_output_strategy": "native"}, "enforces no schema"),
     ],
 )
