@@ -50,7 +50,7 @@ def test_grammar_holds_the_schema_and_asks_for_compact_json() -> None:
     assert start.startswith("start: %json ")
     told = json.loads(start.removeprefix("start: %json "))
     assert told.pop("x-guidance") == {"whitespace_flexible": False}
-    assert told == schema
+    assert told == {**schema, "additionalProperties": False}
 
 
 def test_grammar_leaves_the_schema_as_it_was() -> None:
