@@ -117,6 +117,8 @@ def settled(value: Any, *, with_style: bool = True) -> str:
         written = _STYLE.sub("", written)
     if "tok/s</th>" in written:  # the table of usage: nothing but times, speeds, and counts that caches change
         written = re.sub(r" +|\d[\d.,:]*", " ", written)
+    if "of the time</th>" in written:  # a stream: when each chunk came, and what the server calls the answer
+        written = re.sub(r"\bchatc[\w-]*…?|\d[\d.,]*|value=\S+", " ", written)
     for pattern, replacement in _VARYING:
         written = re.sub(pattern, replacement, written)
     return written

@@ -241,6 +241,12 @@ def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
         ({"id": "x-0123abcd"}, {"id": "x-99999999"}, True),
         ("2026-11-30T10:00:00Z", "2027-01-01T00:00:00Z", True),
         ("<th>tok/s</th><td>5</td><td>0.1</td>", "<th>tok/s</th><td>77</td><td>12.5</td>", True),
+        (
+            '<th>of the time</th><td>2,402</td><code>{"created": 179, "id": "chatcmpl-MNa… (9 more)</code>',
+            '<th>of the time</th><td>97</td><code>{"created": 185, "id": "chatc… (12 more)</code>',
+            True,
+        ),
+        ("<th>of the time</th><td>2,402</td><td>rain</td>", "<th>of the time</th><td>97</td><td>snow</td>", False),
         ("29 → 42 tokens", "29 → 43 tokens", False),
         ("The sky is blue.", "The sky is red.", False),
     ],
