@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 from llmneutral.convert.trace import Trace
@@ -42,30 +42,57 @@ def plain_json(node: Any, trace: Trace | None = None) -> Any:
         node: A payload, or a part of one.
         trace: Marks on its nodes.
     """
-    if isinstance(node, dict):
-        changed = _changed(node.items(), trace)
-        if not changed:
-            return node
-        made: Any = {**node, **changed}
-        if trace is not None:
-            for key in node:
-                trace.alias_key(node, key, made, key)
-    elif isinstance(node, list):
-        changed = _changed(enumerate(node), trace)
-        if not changed:
-            return node
-        made = [changed.get(place, entry) for place, entry in enumerate(node)]
-    else:
+    if not isinstance(node, dict | list):
         return base64_of(node) if isinstance(node, BYTES) else node
-    if trace is not None:
-        trace.alias(node, made)
-    return made
+    open_nodes = [_Node(node)]  # no recursion: what a model writes may be nested as deeply as JSON can be read
+    while True:
+        current = open_nodes[-1]
+        if (inner := current.next_inner()) is not None:
+            open_nodes.append(inner)
+            continue
+        open_nodes.pop()
+        made = current.made(trace)
+        if not open_nodes:
+            return made
+        if made is not current.node:
+            open_nodes[-1].changed[current.key] = made
 
 
-def _changed(entries: Iterable[tuple[Any, Any]], trace: Trace | None) -> dict[Any, Any]:
-    """The entries that hold bytes, without them; most entries are leaves, and nothing is to be done for them."""
-    found = {}
-    for key, value in entries:
-        if value.__class__ not in LEAVES and (plain := plain_json(value, trace)) is not value:
-            found[key] = plain
-    return found
+class _Node:
+    """An object or array that is being gone through, with the entries that hold bytes, without them."""
+
+    __slots__ = ("_entries", "changed", "key", "node")
+
+    def __init__(self, node: Any, key: Any = None) -> None:
+        self.node = node
+        self.key = key
+        self.changed: dict[Any, Any] = {}
+        self._entries: Iterator[tuple[Any, Any]] = iter(node.items() if isinstance(node, dict) else enumerate(node))
+
+    def next_inner(self) -> _Node | None:
+        """Goes on to the next object or array in it; most entries are leaves, and nothing is to be done for them."""
+        for key, value in self._entries:
+            if value.__class__ in LEAVES:
+                continue
+            if isinstance(value, dict | list):
+                return _Node(value, key)
+            if isinstance(value, BYTES):
+                self.changed[key] = base64_of(value)
+        return None
+
+    def made(self, trace: Trace | None) -> Any:
+        """The node without bytes; the very object where it holds none."""
+        node, changed = self.node, self.changed
+        if not changed:
+            return node
+        made: Any
+        if isinstance(node, dict):
+            made = {**node, **changed}
+            if trace is not None:
+                for key in node:
+                    trace.alias_key(node, key, made, key)
+        else:
+            made = [changed.get(place, entry) for place, entry in enumerate(node)]
+        if trace is not None:
+            trace.alias(node, made)
+        return made

@@ -67,3 +67,14 @@ def test_copies_carry_the_marks() -> None:
     }
     trace.mark(payload["messages"], (Ref(1, 0),))
     assert trace.pointers(plain_json(payload, trace))["/messages"] == (Ref(1, 0),)
+
+
+def test_any_depth() -> None:
+    quiet: list[object] = []
+    loud: list[object] = [b"x"]
+    for _ in range(50_000):
+        quiet, loud = [quiet], [loud]
+    assert plain_json(quiet) is quiet
+    made = plain_json(loud)
+    while made != ["eA=="]:
+        (made,) = made
