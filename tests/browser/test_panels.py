@@ -257,10 +257,25 @@ def test_an_error_is_told_and_the_question_is_kept(page: NotebookPage) -> None:
 
 def test_the_tabs_show_the_conversation_as_it_is_now(page: NotebookPage) -> None:
     view = live(page, "talk")
-    for tab, text in (("Stack", "A slow one, please."), ("Deltas", "chunk"), ("Usage", "synthetic")):
+    for tab, text in (("Stack", "How does a leaf make sugar?"), ("Deltas", "chunk"), ("Usage", "synthetic")):
         view.get_by_role("tab", name=tab).click()
         expect(view.get_by_text(text).filter(visible=True).first).to_be_visible()
     view.get_by_role("tab", name="Talk").click()
+
+
+def test_tabs_are_opened_by_keys_and_the_keys_lead_out_again(page: NotebookPage) -> None:
+    view = live(page, "talk")
+    view.get_by_role("tab", name="Talk").focus()
+    page.page.keyboard.press("ArrowRight")
+    page.page.keyboard.press("Enter")
+    expect(view.get_by_role("tab", name="Stack")).to_have_attribute("aria-selected", "true")
+    view.get_by_role("tab", name="Talk").click()
+    view.get_by_label("Provider").focus()
+    steps = 0
+    while view.evaluate("box => box.contains(document.activeElement)") and steps < 12:
+        page.page.keyboard.press("Tab")
+        steps += 1
+    assert 5 <= steps < 12, "the model, the folds of what was said, the question, Send, New, and out"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
