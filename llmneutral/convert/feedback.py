@@ -72,9 +72,12 @@ def bad_actions(raw: str) -> str:
     Args:
         raw: What the model wrote after the heading.
     """
+    return dumps({"error": _why_unread(raw), "expected": EXPECTED})
+
+
+def _why_unread(raw: str) -> str:
     line, column, why = _fault(raw)
-    error = f"Actions is not valid JSON: {why} at line {line} column {column}"
-    return dumps({"error": error, "expected": EXPECTED})
+    return f"Actions is not valid JSON: {why} at line {line} column {column}"
 
 
 def _fault(raw: str) -> tuple[int, int, str]:
@@ -106,8 +109,13 @@ def invalid_call(call: InvalidActionCallMessageContent) -> str:
 
     The first 200 characters of what came are shown.
     """
+    return bad_actions(call.raw) if is_unread(call) else why_invalid(call)
+
+
+def why_invalid(call: InvalidActionCallMessageContent) -> str:
+    """The same as one line of words, whatever the form."""
     if is_unread(call):
-        return bad_actions(call.raw)
+        return _why_unread(call.raw)
     shown = call.raw[:MAX_RAW] + ("…" if len(call.raw) > MAX_RAW else "")
     if not call.name:
         return f"name: expected string; received {shown}"

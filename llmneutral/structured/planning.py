@@ -47,6 +47,7 @@ class Plan(msgspec.Struct, frozen=True):
         tool_choice: The tool choice the plan needs; None leaves the caller's as it is.
         renamed: Property names as they were sent, and what they are; known once there is a request.
         why: Where the caller asked for another strategy, why it is this one.
+        alone: Whether the caller has no tools, so that whatever the model calls is meant as the answer.
     """
 
     strategy: Strategy
@@ -58,6 +59,7 @@ class Plan(msgspec.Struct, frozen=True):
     tool_choice: ToolChoice | None = None
     renamed: Mapping[str, str] = {}
     why: str | None = None
+    alone: bool = False
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -144,10 +146,11 @@ def plans(
     given = to_json_schema(output_schema)
     strategies, why = _strategies(settings, facts, tools)
     as_object, name = wrap_root(given), schema_name(given)
+    alone = all([tool.native is not None for tool in tools])
     found = []
     for strategy in strategies:
         schema, wrapped = (given, False) if any_root and strategy == "native" else as_object
-        made = Plan(strategy, output_schema, schema, wrapped, name, why=why)
+        made = Plan(strategy, output_schema, schema, wrapped, name, why=why, alone=alone)
         found.append(_with_tool(made, settings, facts, tools) if strategy == "tool" else made)
     return tuple(found)
 
@@ -157,7 +160,7 @@ def _strategies(
 ) -> tuple[list[Strategy], str | None]:
     """The strategies that may do, the best first; and why it is not the one that was asked for."""
     asked: Strategy | Literal["auto"] = settings.get("structured_output_strategy") or "auto"
-    as_text = settings.get("use_native_tools") is False or not facts.tools  # tools go as text, if there are any
+    as_text = _are_text(settings, facts)
     if asked == "native" and as_text and tools:
         return ["tool"], NO_FIELD_BESIDE_TEXT
     if asked == "native" and not facts.json_with_tools and any([tool.native is None for tool in tools]):
@@ -169,6 +172,12 @@ def _strategies(
         return ["tool", "rule"] if tools else [*native, "rule"], None
     beside = facts.native_json_schema and (not tools or facts.json_with_tools)
     return ["native", "tool", "rule"] if beside else ["tool", "rule"], None
+
+
+def _are_text(settings: Mapping[str, Any], facts: Profile) -> bool:
+    """Whether tools go as text, if there are any; the caller's own word comes before what is known of the model."""
+    native = settings.get("use_native_tools")
+    return not (facts.tools if native is None else native)
 
 
 # --- the tool that takes the answer -------------------------------------------------------------
@@ -203,7 +212,7 @@ def _choice(
 
 
 def _forcible(settings: Mapping[str, Any], facts: Profile) -> bool:
-    if settings.get("use_native_tools") is False or not facts.tools:
+    if _are_text(settings, facts):
         return False
     if not facts.forced_tool_choice or not facts.tool_choice_required:
         return False

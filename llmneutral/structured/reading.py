@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.convert import feedback
 from llmneutral.convert.checker import Problem, check, place_text
 from llmneutral.convert.schema import rename_keys_back, without_added_nulls
 from llmneutral.errors import StructuredOutputError
@@ -47,11 +48,11 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def wants_parsing(response: NormalizedResponse, plan: Plan) -> bool:
-    """Whether a turn is an answer: it calls the answer's tool, or calls nothing."""
+    """Whether a turn is an answer: it calls the answer's tool, or calls nothing; without tools every turn is one."""
     if response.finish_reason == "pause":
         return False
     calls: list[Any] = [*response.tool_calls, *response.invalid_tool_calls]
-    return not calls or (plan.tool is not None and any(call.name == plan.tool for call in calls))
+    return not calls or plan.alone or (plan.tool is not None and any(call.name == plan.tool for call in calls))
 
 
 def parse(response: NormalizedResponse, plan: Plan) -> Any:
@@ -125,7 +126,7 @@ def judged(response: NormalizedResponse, plan: Plan) -> Verdict:
 def _judged(response: NormalizedResponse, plan: Plan) -> Verdict:
     call = _answering(response, plan)
     if isinstance(call, InvalidActionCallMessageContent):
-        return _wrong(_why_invalid(call.raw))
+        return _wrong(_why_invalid(call.raw) if call.name == plan.tool else feedback.why_invalid(call))
     if call is not None:
         value = call.input
     else:
@@ -146,11 +147,15 @@ def _wrong(message: str) -> Verdict:
 
 
 def _answering(response: NormalizedResponse, plan: Plan) -> Any:
-    """The call that is the answer: the first valid one of the answer's tool, else an invalid one."""
+    """The call that is the answer: the first valid one of the answer's tool, else an invalid one.
+
+    What could not be read as a call at all may have been meant for any tool; if there is no other, for the answer's.
+    """
     if plan.tool is None:
         return None
-    calls: list[Any] = [*response.tool_calls, *response.invalid_tool_calls]
-    return next((call for call in calls if call.name == plan.tool), None)
+    invalid = list(response.invalid_tool_calls)
+    found = next((call for call in (*response.tool_calls, *invalid) if call.name == plan.tool), None)
+    return invalid[0] if found is None and plan.alone and invalid else found
 
 
 def _why_invalid(raw: str) -> str:

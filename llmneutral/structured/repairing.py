@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.convert import feedback
 from llmneutral.convert.checker import Problem
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -39,15 +40,24 @@ def repair_messages(response: NormalizedResponse, plan: Plan, problems: Sequence
     lines = "\n".join(told([_as_sent(problem, plan) for problem in problems[:MOST_LINES]]))
     own = (response.message,) if response.message.content else ()
     calls = [block for block in response.message.content if isinstance(block, CALLS)]
-    if calls:
-        return (*own, Message("user", tuple([_result(call, plan, f"{ARGUMENTS}\n{lines}") for call in calls])))
+    results = [_result(call, plan, f"{ARGUMENTS}\n{lines}") for call in calls]
     again = AGAIN if plan.tool is None else f"{TOOL_RULE}{plan.tool}."
-    return (*own, Message("user", (TextMessageContent(f"{ANSWER}\n{lines}\n{again}"),)))
+    if calls and plan.tool is not None:
+        return (*own, Message("user", tuple(results)))
+    return (*own, Message("user", (*results, TextMessageContent(f"{ANSWER}\n{lines}\n{again}"))))
 
 
 def _result(call: Any, plan: Plan, text: str) -> ActionResultMessageContent:
-    said = text if call.name == plan.tool else NOT_RUN
+    said = text if call.name == plan.tool else _not_run(call, plan)
     return ActionResultMessageContent(call.tag, said, name=call.name, path=call.path, is_error=True)
+
+
+def _not_run(call: Any, plan: Plan) -> str:
+    if not plan.alone:
+        return NOT_RUN
+    if isinstance(call, InvalidActionCallMessageContent):
+        return feedback.invalid_call(call)
+    return feedback.unknown_tool(call.action.to_native_tool_name(), [] if plan.tool is None else [plan.tool])
 
 
 def _as_sent(problem: Problem, plan: Plan) -> Problem:

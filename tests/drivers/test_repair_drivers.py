@@ -154,6 +154,24 @@ def test_an_answers_tool_that_stands_as_text(way: str) -> None:
     assert "The arguments do not match the schema:" in json.dumps(last)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_actions_that_cannot_be_read_are_asked_for_again(way: str) -> None:
+    """Without tools of the caller's they can only have been the answer."""
+
+    def said(actions: str) -> list[tuple[str, str]]:
+        return [("text", f"Thought: done\nActions: {actions}\n")]
+
+    good = json.dumps([{"tag": "a1", "name": ANSWER_TOOL, "input": GOOD}])
+    options: dict[str, Any] = {"use_native_tools": False, "structured_output_strategy": "tool"}
+    made = driver(said(good[:-9]), said(good), stream="stream" in way)
+    assert asked(way, made, **options).parsed == ROME
+    assert "Actions is not valid JSON" in json.dumps(made.sent[1]["messages"][-1])
+    made = driver(said(good[:-9]), said("soon"), stream="stream" in way)
+    with pytest.raises(StructuredOutputError, match="Actions is not valid JSON") as caught:
+        asked(way, made, **options)
+    assert [each["text"] for each in caught.value.attempts] == [good[:-9], "soon"]
+
+
 # --- recordings, codex ------------------------------------------------------------------------------
 
 

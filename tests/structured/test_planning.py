@@ -57,6 +57,10 @@ OFF, AS_TEXT = {"reasoning_effort": "none"}, {"use_native_tools": False}
         ({"native_json_schema": True, "tools": False}, [TOOL], {}, "tool", None),
         ({"native_json_schema": True}, [TOOL], {**AS_TEXT, "structured_output_strategy": "native"}, "tool", None),
         ({"native_json_schema": True}, [TOOL], {**AS_TEXT, "structured_output_strategy": "rule"}, "rule", None),
+        # The caller's own word comes before what is known of the model.
+        ({**NO_FIELD, "tools": False}, [], {"use_native_tools": True}, "tool", NAMED),
+        ({**NO_FIELD, "tools": False}, [TOOL], {"use_native_tools": True}, "tool", REQUIRED),
+        ({"native_json_schema": True, "tools": False}, [TOOL], {"use_native_tools": True}, "native", None),
         # The caller's own choice stays, unless the answer could not be given under it.
         (NO_FIELD, [TOOL], {"tool_choice": "auto"}, "tool", None),
         (NO_FIELD, [TOOL], {"tool_choice": "required"}, "tool", None),

@@ -12,12 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import llmneutral
-from llmneutral import Message, StructuredOutputError, TextMessageContent, ThinkingMessageContent
+from llmneutral import (
+    InvalidActionCallMessageContent,
+    Message,
+    StructuredOutputError,
+    TextMessageContent,
+    ThinkingMessageContent,
+)
+from llmneutral.convert import feedback
 from llmneutral.ir.jsontext import dumps
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.structured import ANSWER_TOOL, find_json, judged, parse, told, wants_parsing
 from tests.payloads import made
-from tests.structured.forms import BY_TOOL, NATIVE, NO_FIELD, RULE, SCHEMA, City, Town, Village, answer, planned
+from tests.structured.forms import BY_TOOL, NATIVE, NO_FIELD, RULE, SCHEMA, TOOL, City, Town, Village, answer, planned
 
 
 @pytest.mark.parametrize(
@@ -109,7 +116,8 @@ def test_the_call_of_the_answers_tool_is_the_answer() -> None:
 )
 def test_a_turn_that_calls_the_callers_tools_is_no_answer(calls: list[str], wanted: bool) -> None:
     response = answer("", *[{"name": name, "input": {}} for name in calls])
-    assert wants_parsing(response, planned(facts=NO_FIELD)) is wanted
+    assert wants_parsing(response, planned(facts=NO_FIELD, tools=[TOOL])) is wanted
+    assert wants_parsing(response, BY_TOOL)
 
 
 @pytest.mark.parametrize(("finish", "words"), [("length", "raise max_tokens"), ("content_filter", "content_filter")])
@@ -204,7 +212,9 @@ def test_arguments_that_are_no_json_are_an_answer_and_wrong() -> None:
 
 
 def test_an_invalid_call_of_the_callers_and_a_pause_are_no_answers() -> None:
-    assert not wants_parsing(answer("", {"name": "look", "raw": "{"}), NATIVE)
+    beside = planned(facts={"native_json_schema": True}, tools=[TOOL])
+    assert beside.strategy == "native"
+    assert not wants_parsing(answer("", {"name": "look", "raw": "{"}), beside)
     paused = NormalizedResponse(Message("assistant", (TextMessageContent("{}"),)), finish_reason="pause")
     assert not wants_parsing(paused, NATIVE)
 
@@ -306,3 +316,32 @@ def test_any_value_is_judged(value: Any) -> None:
         verdict = judged(answer(dumps(value)), planned(kind, structured_output_strategy="rule"))
         assert bool(verdict.problems) is (verdict.value is None)
         assert all(problem.message and "\n" not in problem.message for problem in verdict.problems)
+
+
+# --- calls where there are no tools ---------------------------------------------------------------
+
+
+def unread(raw: str) -> NormalizedResponse:
+    call = InvalidActionCallMessageContent("a1", feedback.UNREAD, raw=raw)
+    return NormalizedResponse(Message("assistant", (call,)), finish_reason="stop")
+
+
+@pytest.mark.parametrize(
+    ("response", "says"),
+    [
+        (unread('[{"name": "final_answer", "input"'), "the answer: Actions is not valid JSON: Expecting ':' delimiter"),
+        (
+            NormalizedResponse(Message("assistant", (InvalidActionCallMessageContent("a1", raw="{}"),))),
+            "name: expected",
+        ),
+        (answer("", {"name": "finalanswer", "input": {"name": "Rome"}}), "the answer: it is empty, expected JSON"),
+    ],
+)
+def test_whatever_is_called_is_meant_as_the_answer_where_there_are_no_tools(response: Any, says: str) -> None:
+    assert BY_TOOL.alone
+    assert wants_parsing(response, BY_TOOL)
+    (problem,) = told(judged(response, BY_TOOL).problems)
+    assert says in problem
+    beside = planned(facts=NO_FIELD, tools=[TOOL])
+    assert not beside.alone
+    assert not wants_parsing(response, beside)

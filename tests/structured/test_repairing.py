@@ -10,7 +10,8 @@ from llmneutral import ActionResultMessageContent
 from llmneutral.convert.checker import Problem
 from llmneutral.ir.jsontext import dumps
 from llmneutral.structured import ANSWER_TOOL, judged, repair_messages
-from tests.structured.forms import BY_TOOL, NATIVE, RULE, SCHEMA, City, answer, planned
+from llmneutral.structured.repairing import AGAIN
+from tests.structured.forms import BY_TOOL, NATIVE, NO_FIELD, RULE, SCHEMA, TOOL, City, answer, planned
 
 WRONG = {"name": 3, "size": "big"}
 LINES = 'name: expected string, got 3\nsize: expected integer, got "big"'
@@ -45,7 +46,8 @@ def test_every_call_of_the_turn_has_a_result_and_none_was_run() -> None:
         {"name": ANSWER_TOOL, "raw": '{"name": '},
         {"name": ANSWER_TOOL, "raw": "{"},
     ]
-    _, said = repaired(answer("", *calls, finish="tool_calls"), BY_TOOL)
+    plan = planned(facts=NO_FIELD, tools=[TOOL])
+    _, said = repaired(answer("", *calls, finish="tool_calls"), plan)
     assert [(result.tag, result.is_error) for result in said.content] == [("c0", True), ("c1", True), ("c2", True)]
     assert "was not run" in said.content[0].output
     assert "no valid JSON" in said.content[1].output
@@ -81,3 +83,14 @@ def test_an_empty_answer_adds_no_empty_turn() -> None:
     assert response.message.content == ()
     (said,) = repair_messages(response, RULE, [Problem("", "it is empty, expected JSON")])
     assert said.role == "user"
+
+
+def test_a_call_of_what_is_no_tool_is_told_so() -> None:
+    wrong = answer("", {"name": "search", "input": {}})
+    _, message = repair_messages(wrong, BY_TOOL, [Problem("", "it is empty, expected JSON")])
+    (result,) = message.content
+    assert result.output == "There is no tool 'search'. Tools: final_answer"
+    _, message = repair_messages(wrong, NATIVE, [Problem("", "it is empty, expected JSON")])
+    result, text = message.content
+    assert result.output == "There is no tool 'search'; there are no tools"
+    assert text.to_text().endswith(AGAIN)
