@@ -8,6 +8,7 @@ from typing import Self
 
 from llmneutral.agent.result import AgentResult
 from llmneutral.agent.run import Run
+from llmneutral.drivers.call import Record
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.responses import NormalizedResponse
 
@@ -27,6 +28,11 @@ class _Running:
     def response(self) -> NormalizedResponse | None:
         """The last answer, finished or as far as it has come."""
         return self.result.response
+
+    @property
+    def record(self) -> Record | None:
+        """Raw chunks of the answer that is coming in, as of `PromptStream.record`; None between answers."""
+        return None if self._state.coming is None else self._state.coming.record  # type: ignore[no-any-return]
 
 
 class AgentStream(_Running):

@@ -153,6 +153,7 @@ RECORD: dict[str, Any] = {
             ],
         },
     ],
+    "calls": [],
     "changes": [
         {
             "api": "anthropic_messages",

@@ -30,7 +30,7 @@ from llmneutral_widgets.views.usage import COLUMNS
 from tests.widgets.samples import PNG, conversions, response, stack
 
 KEYS = """schema id parent cell_id stack created status provider api model answered_by settings history messages tools
-    output_schema response rounds changes payload payload_sha256 cost timing error cut""".split()
+    output_schema response rounds calls changes payload payload_sha256 cost timing error cut""".split()
 
 
 def made(**changes: Any) -> Exchange:
@@ -239,19 +239,23 @@ def test_answers_side_by_side() -> None:
 
 
 def test_rows_of_usage() -> None:
-    rounds = [
-        {
-            "role": "assistant",
-            "content": [],
-            "usage": {"input_total": 5, "output_total": 1},
-            "finish_reason": "tool_calls",
-        },
-        {"role": "user", "content": []},
+    calls = [
+        {"status": "complete", "usage": {"input_total": 5, "output_total": 1}, "finish_reason": "tool_calls"},
+        {"status": "retried", "usage": {}},
+        {"status": "complete", "usage": {"input_total": 8}, "cost": {"amount": 0.5, "currency": "EUR", "source": "me"}},
     ]
-    rows = usage_rows(made(rounds=rounds, cost={"amount": 0.5, "currency": "EUR"}).to_json())
-    assert [row["input_total"] for row in rows] == [5, 812]
-    assert all(set(row) == set(COLUMNS) for row in rows)
-    assert rows[1]["tokens_per_s"] == pytest.approx(96 / (3.1 - 0.42))
-    assert (rows[0]["cost"], rows[1]["cost"], rows[1]["currency"]) == (None, 0.5, "EUR")
-    assert rows[1]["model"] == "claude-sonnet-5-5-20261101"
+    rows = usage_rows(made(calls=calls).to_json())
+    assert [row["input_total"] for row in rows] == [5, None, 8]
+    assert [row["status"] for row in rows] == ["complete", "retried", "complete"]
+    assert [row["finish_reason"] for row in rows] == ["tool_calls", None, None]
+    assert [(row["cost"], row["currency"], row["prices"]) for row in rows][1:] == [
+        (None, None, None),
+        (0.5, "EUR", "me"),
+    ]
+    assert all(set(row) == {*COLUMNS, "prices"} for row in rows)
+    [only] = usage_rows(made(cost={"amount": 0.5, "currency": "EUR"}).to_json())
+    assert only["input_total"] == 812
+    assert only["tokens_per_s"] == pytest.approx(96 / (3.1 - 0.42))
+    assert (only["cost"], only["currency"], only["status"]) == (0.5, "EUR", "complete")
+    assert only["model"] == "claude-sonnet-5-5-20261101"
     assert usage_rows(made(status="dry_run", response=None).to_json()) == []

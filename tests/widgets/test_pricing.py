@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from llmneutral import DeepSeekDriversConfig, OpenAiDriversConfig
 from llmneutral_widgets.options import OptionError
-from llmneutral_widgets.pricing import PRICED, priced, read_prices
+from llmneutral_widgets.pricing import PRICED, OwnPrices, own_prices, priced, read_prices
 from llmneutral_widgets.providers import Providers
 
 ROW = {"provider": "openai", "model": "gpt-4.1", "input_total": 1_000_000, "input_uncached": 1_000_000,
@@ -86,21 +89,25 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, price
 
 def test_own_prices_come_first_and_count_for_a_snapshot_too(providers: Providers) -> None:
     for model in ("gpt-4.1", "gpt-4.1-2025-04-14", "gpt-4.1@20250414", "gpt-4.1-latest"):
-        [row], source = priced([{**ROW, "model": model}], providers, MINE, "mine.json")
+        [row], source = priced([{**ROW, "model": model}], providers, OwnPrices(MINE, "mine.json"))
         assert (row["cost"], row["currency"], source) == (6.0, "USD", "mine.json")
-    [row], source = priced([{**ROW, "model": "gpt-4.1-mini"}], providers, {**MINE, "x": {"input": 1.0}}, "mine.json")
+    [row], source = priced(
+        [{**ROW, "model": "gpt-4.1-mini"}], providers, OwnPrices({**MINE, "x": {"input": 1.0}}, "mine.json")
+    )
     assert source != "mine.json"
 
 
 def test_published_prices_are_next(providers: Providers) -> None:
     pytest.importorskip("genai_prices", reason="the extra `prices` is not installed")
-    [row, other], source = priced([ROW, {**ROW, "model": "m"}], providers, {"m": {"input": 1.0}}, "mine.json")
+    [row, other], source = priced(
+        [ROW, {**ROW, "model": "m"}], providers, OwnPrices({"m": {"input": 1.0}}, "mine.json")
+    )
     assert row["cost"] > 0
     assert other["cost"] == 1.0
     assert source.startswith("genai-prices ")
     assert source.endswith(", mine.json")
     providers.keep("fast", OpenAiDriversConfig(model="gpt-4.1", api_key="k"))
-    [preset], _ = priced([{**ROW, "provider": "fast"}], providers, {}, "")
+    [preset], _ = priced([{**ROW, "provider": "fast"}], providers, OwnPrices())
     assert preset["cost"] == row["cost"]
 
 
@@ -119,17 +126,52 @@ def test_published_prices_are_next(providers: Providers) -> None:
 )
 def test_what_nobody_knows_stays_unknown(providers: Providers, told: dict[str, Any]) -> None:
     providers.keep("relay", OpenAiDriversConfig(model="gpt-4.1", api_key="k", base_url="https://relay.example/v1"))
-    [row], source = priced([{**ROW, **told}], providers, {}, "")
+    [row], source = priced([{**ROW, **told}], providers, OwnPrices())
     assert row["cost"] is None
     assert source == ""
 
 
-def test_a_cost_that_is_told_stays(providers: Providers) -> None:
-    [row], source = priced([{**ROW, "cost": 0.5, "currency": "EUR"}], providers, MINE, "mine.json")
-    assert (row["cost"], row["currency"], source) == (0.5, "EUR", "")
+def test_a_cost_that_is_told_stays_unless_the_user_has_prices_for_it(providers: Providers) -> None:
+    told = {**ROW, "cost": 0.5, "currency": "EUR", "prices": "published"}
+    [row], source = priced([told], providers, OwnPrices({"other": {"input": 1.0}}, "mine.json"))
+    assert (row["cost"], row["currency"], source) == (0.5, "EUR", "published")
+    [row], source = priced([told], providers, OwnPrices(MINE, "mine.json"))
+    assert (row["cost"], row["currency"], source) == (6.0, "USD", "mine.json")
+
+
+def test_nobody_imports_a_package_of_prices_for_this_machine(providers: Providers) -> None:
+    """It takes half a second, and knows nothing of what runs here."""
+    code = (
+        "import sys; from llmneutral import LocalServerDriversConfig, cost_of, Usage\n"
+        "from llmneutral_widgets.pricing import OwnPrices, priced\n"
+        "from llmneutral_widgets.providers import Providers\n"
+        "providers = Providers()\n"
+        "for name, host in (('one', 'localhost:8'), ('two', '127.0.0.1:8'), ('three', '[::1]:8')):\n"
+        "    providers.keep(name, LocalServerDriversConfig('gpt-4.1', base_url=f'http://{host}/v1'))\n"
+        "rows = [{'provider': name, 'model': 'gpt-4.1', 'input_total': 5, 'output_total': 5}\n"
+        "        for name in ('local', 'local-messages', 'one', 'two', 'three')]\n"
+        "found, source = priced(rows, providers, OwnPrices())\n"
+        "assert [row.get('cost') for row in found] == [None] * 5 and source == '', found\n"
+        "assert 'genai_prices' not in sys.modules\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_file_of_prices_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    assert own_prices("") == OwnPrices()
+    file = written(tmp_path, json.dumps(MINE))
+    first = own_prices(file)
+    assert (first.prices, first.name) == (MINE, "mine.json")
+    assert own_prices(file) is first
+    written(tmp_path, json.dumps({"m": {"input": 1.0}}))
+    os.utime(file, ns=(1, 1))
+    assert own_prices(file).prices == {"m": {"input": 1.0}}
 
 
 def test_a_vendor_without_a_package_of_prices(providers: Providers) -> None:
     providers.keep("mine", DeepSeekDriversConfig(model="m", api_key="k"))
-    [row], source = priced([{**ROW, "provider": "mine", "model": "m"}], providers, {"m": {"output": 2.0}}, "p.toml")
+    [row], source = priced(
+        [{**ROW, "provider": "mine", "model": "m"}], providers, OwnPrices({"m": {"output": 2.0}}, "p.toml")
+    )
     assert (row["cost"], source) == (1.0, "p.toml")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from datetime import UTC, datetime
 from time import perf_counter
@@ -19,10 +19,13 @@ from typing import Any
 import msgspec
 
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
+from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.session import Sent, is_sent
 from llmneutral_widgets.sinks import Sink
+from llmneutral_widgets.tool_rounds import ToolRounds
+from llmneutral_widgets.watching import Watch, cost_of_all
 
 MOST_CHUNKS = 5_000
 """Chunks of a recording that are kept."""
@@ -41,6 +44,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         conversation: Name of that.
         cell_id: The cell that asks.
         stream: Whether the answer is wanted piece by piece.
+        run_tools: Whether the calls of tools are run.
+        options: Options of the call, such as `max_repairs`.
+        prices: The user's own prices.
         execution_count: Number of the execution that asks.
     """
 
@@ -50,6 +56,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str
     cell_id: str | None = None
     stream: bool = True
+    run_tools: bool = False
+    options: Mapping[str, Any] = {}
+    prices: OwnPrices = OwnPrices()
     execution_count: int | None = None
 
 
@@ -64,50 +73,6 @@ class _Stopped(KeyboardInterrupt):
     """Another thread was interrupted, and this one with it."""
 
 
-class _Watch:
-    """What the events of one call tell: its request, its attempts, its first piece."""
-
-    def __init__(self) -> None:
-        self.conversion: Any = None
-        self.attempts = 1
-        self.first: float | None = None
-        self.began = perf_counter()
-        self.total: float | None = None
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """Listens in this context."""
-        import llmneutral
-
-        bus = llmneutral.EventBus
-        with (
-            bus.listening(self._start, llmneutral.StartPromptEvent),
-            bus.listening(self._retry, llmneutral.RetryScheduledEvent),
-            bus.listening(self._first, llmneutral.FirstDeltaEvent),
-        ):
-            yield
-
-    def _start(self, event: Any) -> None:
-        if self.conversion is None:  # a repair is a further request of the same question
-            self.conversion = event.conversion
-            self.began = perf_counter()
-
-    def _retry(self, event: Any) -> None:
-        self.attempts = event.next_attempt
-
-    def _first(self, event: Any) -> None:
-        self.first = event.latency if self.first is None else self.first
-
-    def end(self) -> None:
-        """Notes the end, once."""
-        self.total = perf_counter() - self.began if self.total is None else self.total
-
-    @property
-    def timing(self) -> dict[str, Any]:
-        """Seconds to the first piece and to the end, and how often it was asked."""
-        return {"first_delta_s": self.first, "total_s": self.total, "attempts": self.attempts}
-
-
 class _Call:
     """One question on its way.
 
@@ -120,12 +85,17 @@ class _Call:
     def __init__(self, question: Question, *, is_alone: bool = True) -> None:
         self.question = question
         self.is_alone = is_alone
-        self.watch = _Watch()
+        self.id = new_id()
+        self.watch = Watch(self.id)
         self.stream: Any = None
-        self.response: Any = None
+        self.rounds: ToolRounds | None = None
+        self._response: Any = None
         self.created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.options = {**question.asked.overrides, **question.options, "run_id": self.id}
+        if question.stream:
+            self.options["record"] = True
         # A driver that makes its own requests knows nothing of traces.
-        self.options = {**({} if _is_own(question.asked.driver) else {"trace": True}), **question.asked.overrides}
+        self.traced = {} if _is_own(question.asked.driver) else {"trace": True}
 
     def prepare(self) -> None:
         """Looks at everything that can be wrong before anything is sent.
@@ -133,12 +103,20 @@ class _Call:
         Raises:
             LLMNeutralError: If it cannot be asked.
         """
-        driver, stack = self.question.asked.driver, self.question.stack
-        with self.watch.listening():
-            if self.question.stream:
-                self.stream = driver.stream(stack, record=True, **self.options)
-            elif not _is_own(driver):
-                driver.preview(stack, **self.options)
+        question = self.question
+        driver, stack = question.asked.driver, question.stack
+        if question.run_tools:
+            driver.stream(stack, **self.options).close()  # what is wrong is told here; nothing is sent before `next`
+            if self.traced:
+                streamed = {"stream": True} if question.stream else {}
+                self.watch.conversion = driver.preview(stack, **self.options, **self.traced, **streamed)
+            self.rounds = ToolRounds(driver, stack, self.options)
+            self.stream = self.rounds if question.stream else None
+        elif question.stream:
+            with self.watch.listening():
+                self.stream = driver.stream(stack, **self.options, **self.traced)
+        elif self.traced:
+            driver.preview(stack, **self.options, **self.traced)
 
     def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
         """Asks, and shows what comes."""
@@ -148,10 +126,11 @@ class _Call:
 
     def _received(self, sink: Sink, stop: threading.Event | None) -> BaseException | None:
         try:
-            for delta in self.stream:
-                sink.push(delta)
-                if stop is not None and stop.is_set():
-                    raise _Stopped
+            with self.watch.listening():
+                for delta in self.stream:
+                    sink.push(delta)
+                    if stop is not None and stop.is_set():
+                        raise _Stopped
         except BaseException as error:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
             return error
         finally:
@@ -160,21 +139,31 @@ class _Call:
         return self._unparsed()
 
     def _whole(self) -> BaseException | None:
+        driver, stack = self.question.asked.driver, self.question.stack
         try:
             with self.watch.listening():
-                self.response = self.question.asked.driver.run(self.question.stack, **self.options)
+                if self.rounds is None:
+                    self._response = driver.run(stack, **self.options, **self.traced)
+                else:
+                    self.rounds.run()
         except BaseException as error:  # noqa: BLE001  # as above
-            self.response = getattr(error, "partial", None) or getattr(error, "response", None)
+            self._response = getattr(error, "partial", None) or getattr(error, "response", None)
             return error
         finally:
             self.watch.end()
         return None
 
+    @property
+    def response(self) -> Any:
+        """The answer, finished or as far as it has come; None where there is none."""
+        source = self.rounds or self.stream
+        return self._response if source is None else source.response
+
     def _unparsed(self) -> BaseException | None:
         """A stream that ends well and brings no valid value where one was asked for is a failure, as for `run`."""
         import llmneutral
 
-        response = self.stream.response
+        response = self.response
         if self.question.stack.output_schema is None or response.parsed is not None or not response.notes:
             return None
         return llmneutral.StructuredOutputError(response.notes[-1], response=response) if response.complete else None
@@ -193,13 +182,14 @@ class _Call:
     def exchange(self, error: BaseException | None) -> Exchange:
         """Returns the exchange as far as it has come."""
         question = self.question
-        response = self.response if self.stream is None else self.stream.response
+        response = self.response
         status = status_of(response, error)
-        if status == "interrupted" and response is not None:  # a count that was cut short is no count
-            response = msgspec.structs.replace(response, usage=type(response.usage)())
+        calls = self.watch.calls(response, status, question.prices)
+        if response is not None:
+            response = msgspec.structs.replace(response, usage=_spent(response.usage, calls))
         conversion = self.watch.conversion
         made = Exchange(
-            id=new_id(),
+            id=self.id,
             status=status,
             parent=question.sent.parent,
             cell_id=question.cell_id,
@@ -212,6 +202,9 @@ class _Call:
             tools=_definitions(question.stack),
             output_schema=question.stack.to_output_json_schema(),
             response=response,
+            rounds=self._rounds(),
+            calls=calls if len(calls) > 1 else (),
+            cost=cost_of_all(calls),
             conversions={} if conversion is None else {conversion.api: conversion},
             timing=self.watch.timing,
             error=error if isinstance(error, Exception) else None,
@@ -220,6 +213,19 @@ class _Call:
             execution_count=question.execution_count,
         )
         return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})
+
+    def _rounds(self) -> tuple[Any, ...]:
+        """The messages between the question and the answer."""
+        if self.rounds is not None:
+            return self.rounds.rounds
+        return () if self.response is None else tuple(self.response.messages[:-1])
+
+
+def _spent(usage: Any, calls: Sequence[Mapping[str, Any]]) -> Any:
+    """The tokens of a question: what its calls told, where there were several, or where one was cut short."""
+    if not calls or (len(calls) == 1 and calls[0]["status"] != "interrupted"):
+        return usage
+    return type(usage).sum([type(usage)(**call["usage"]) for call in calls])
 
 
 def _definitions(stack: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from llmneutral_widgets.options import Grammar, expression_start
-from llmneutral_widgets.prompt_line import GRAMMARS, PROMPT
+from llmneutral_widgets.prompt_line import CALL_OPTIONS, GRAMMARS, PROMPT
 
 EXPRESSION = r"(?s).*\{\{\s*\w*$"
 """What stands before the cursor when a name of `{{name}}` is being typed."""
@@ -74,7 +74,7 @@ def _models() -> list[str]:
 def _settings() -> list[str]:
     import llmneutral
 
-    return list(llmneutral.SETTINGS)
+    return [*llmneutral.SETTINGS, *CALL_OPTIONS]
 
 
 def _apis() -> list[str]:

@@ -63,7 +63,10 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         tools: Definitions of the tools, in OpenAI's format, or what is kept of them (name and digest).
         output_schema: JSON Schema of the answer.
         response: The `NormalizedResponse`, or its JSON; None where there is none.
-        rounds: Messages between the question and the answer: calls that were run, and their results, in order.
+        rounds: Messages between the question and the answer: calls that were run, and their results, in order; and
+            with `keep_repairs` answers that did not fit, and what was said to them.
+        calls: Each call of the model with its tokens, times and cost, where there were several; `response.usage` is
+            then their sum.
         conversions: API mode -> `Conversion`; the first is the one that was sent.
         changes: What the conversions changed; taken from them where it is not given.
         payloads: API mode -> payload as JSON, for what was only converted (dry run, comparison).
@@ -94,6 +97,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     output_schema: Any = None
     response: Any = None
     rounds: Sequence[Any] = ()
+    calls: Sequence[Mapping[str, Any]] = ()
     conversions: Mapping[str, Any] = {}
     changes: tuple[KeptChange, ...] = ()
     payloads: Mapping[str, Any] | None = None
@@ -213,6 +217,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "output_schema": self.output_schema,
             "response": _response_record(self.response),
             "rounds": self.rounds,
+            "calls": self.calls,
             "changes": self.changes,
             "payload": self._payload_record(),
             "payload_sha256": self.payload_sha256 or self._digest(),
@@ -331,28 +336,29 @@ def error_record(error: Any) -> dict[str, Any] | None:
 
 
 def usage_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns a row for each call of an exchange (tool rounds and repairs have their own), for `views.usage`."""
+    """Returns a row for each call of an exchange (retries, repairs, tool rounds have their own), for `views.usage`.
+
+    Beside the columns of the table a row has `prices`: where its cost is from.
+    """
+    if record.get("status") == "dry_run":
+        return []
     base = {
         "time": record.get("created"),
         "stack": record.get("stack"),
         "cell": record.get("cell_id"),
         "provider": record.get("provider") or record.get("api"),
     }
-    rounds = [message for message in record.get("rounds") or () if isinstance(message, Mapping) and "usage" in message]
-    rows = [{**base, **_call_row(record, message, "complete")} for message in rounds]
-    if record.get("status") == "dry_run":
-        return rows
-    response = {**(record.get("response") or {}), "timing": record.get("timing"), "cost": record.get("cost")}
-    return [*rows, {**base, **_call_row(record, response, str(record.get("status")))}]
+    only = {**(record.get("response") or {}), **{key: record.get(key) for key in ("status", "timing", "cost")}}
+    return [{**base, **_call_row(record, call)} for call in record.get("calls") or [only]]
 
 
-def _call_row(record: Mapping[str, Any], call: Mapping[str, Any], status: str) -> dict[str, Any]:
+def _call_row(record: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
     usage, timing, cost = (call.get(key) or {} for key in ("usage", "timing", "cost"))
     counts = {key: usage.get(key) for key in COUNTS}
     first, total = timing.get("first_delta_s"), timing.get("total_s")
     return {
         "model": call.get("model") or record.get("answered_by") or record.get("model"),
-        "status": status,
+        "status": str(call.get("status")),
         "finish_reason": call.get("finish_reason"),
         **counts,
         "first_delta_s": first,
@@ -360,6 +366,7 @@ def _call_row(record: Mapping[str, Any], call: Mapping[str, Any], status: str) -
         "tokens_per_s": tokens_per_second(counts["output_total"], first, total),
         "cost": cost.get("amount"),
         "currency": cost.get("currency"),
+        "prices": cost.get("source"),
     }
 
 
@@ -384,6 +391,7 @@ _FIELDS = {
     "output_schema": "output_schema",
     "response": "response",
     "rounds": "rounds",
+    "calls": "calls",
     "changes": "changes",
     "payload": "payloads",
     "payload_sha256": "payload_sha256",

@@ -14,7 +14,7 @@ from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import Grammar, Line, OptionError, nearest, setting, whole
-from llmneutral_widgets.pricing import priced, read_prices
+from llmneutral_widgets.pricing import own_prices, priced
 from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD, PROVIDER, STACK, USAGE
 from llmneutral_widgets.prompting import Here
 from llmneutral_widgets.recording import clean_record
@@ -349,12 +349,12 @@ def usage(here: Here, line: str) -> Any:
         return None
     _alone(found.words, 0, "%usage takes no words")
     file = found.values.get("prices")
-    own = read_prices(file) if file is not None else {}
+    own = here.session.prices if file is None else own_prices(file)
     if found.values.get("reset"):
         here.session.rows.clear()
         note("usage begins again")
         return None
     from llmneutral_widgets.tables import usage_frame
 
-    rows, source = priced(here.session.rows, here.session.providers, own, Path(file or "").name)
+    rows, source = priced(here.session.rows, here.session.providers, own)
     return usage_frame(plain(rows), found.values.get("by"), source)

@@ -41,6 +41,7 @@ def magics_class() -> Any:
         model = Unicode("", help="another model where no -m says it; empty is the driver's").tag(config=True)
         stream = Unicode("auto", help="auto, yes or no").tag(config=True)
         history = Int(-1, help="how many earlier exchanges are sent; -1 is all").tag(config=True)
+        prices = Unicode("", help="a file of your own prices, JSON or TOML").tag(config=True)
         plain = Int(0, help="1 prints answers as text").tag(config=True)
         tracebacks = Unicode("short", help="short, or full: all frames, without locals").tag(config=True)
         presets = Dict(help="names for -p, such as {'fast': 'openai/gpt-6-luna'}").tag(config=True)
@@ -170,6 +171,7 @@ def here_of(magics: Any, local_ns: Any = None) -> Here:
         OptionError: If `%config PromptMagics` was given a value that cannot be meant.
     """
     from llmneutral_widgets import session
+    from llmneutral_widgets.pricing import own_prices
     from llmneutral_widgets.prompting import Here
 
     ip = magics.shell
@@ -178,6 +180,10 @@ def here_of(magics: Any, local_ns: Any = None) -> Here:
     if error is not None and "last_error" not in namespace:
         namespace["last_error"] = "".join(traceback.format_exception(error))[-_LAST_ERROR:]
     here = Here(ip, session.current(), namespace, settings_of(magics))
+    try:
+        here.session.prices = own_prices(magics.prices.strip())
+    except OptionError as error:
+        raise OptionError(str(error).replace("--prices", "%config PromptMagics.prices", 1)) from None
     for name, written in magics.presets.items():
         if name not in here.session.providers.names():
             here.session.providers.keep(str(name), here.session.providers.config(str(written)))

@@ -6,13 +6,16 @@ A file of prices is JSON or TOML: a name of a model, and in US dollars per milli
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -67,35 +70,86 @@ def _of_model(place: str, told: Any) -> dict[str, float]:
     return dict(told)
 
 
-def priced(rows: Sequence[Mapping[str, Any]], providers: Providers, prices: Prices, name: str) -> tuple[list[Row], str]:
+class OwnPrices(msgspec.Struct, frozen=True):
+    """The user's own prices.
+
+    Attributes:
+        prices: Model -> US dollars per million tokens; empty: there are none.
+        name: What they are called.
+    """
+
+    prices: Prices = {}
+    name: str = ""
+
+    def cost(self, usage: Any, *models: str | None) -> Any:
+        """Returns what a call cost as a `Cost`, or None where they say nothing of it.
+
+        Args:
+            usage: Its tokens.
+            models: Names of its model: as it answered, as it was asked.
+        """
+        import llmneutral
+
+        for model in models:
+            if (own := _own(self.prices, model)) is not None:
+                cost = llmneutral.cost_of(usage, model=str(model), prices={str(model): own})
+                return msgspec.structs.replace(cost, source=self.name)
+        return None
+
+
+def own_prices(written: str) -> OwnPrices:
+    """Returns the prices of a file; "" is none. A file is read once, and again when it has changed.
+
+    Raises:
+        OptionError: If it cannot be read, or says something else.
+    """
+    if not written:
+        return OwnPrices()
+    try:
+        changed = Path(written).expanduser().stat().st_mtime_ns
+    except OSError:
+        changed = 0
+    return _read_once(written, changed)
+
+
+@lru_cache(maxsize=8)
+def _read_once(written: str, changed: int) -> OwnPrices:
+    return OwnPrices(read_prices(written), Path(written).name)
+
+
+def priced(rows: Sequence[Mapping[str, Any]], providers: Providers, own: OwnPrices) -> tuple[list[Row], str]:
     """Returns the rows of calls with what each of them cost, and in words where the prices are from.
 
     Args:
-        rows: As of `views.usage`; a cost that a row has stays.
+        rows: As of `views.usage`, and with `prices`, where a cost is from; a cost that a row has stays, unless the user
+            has prices of their own for it.
         providers: Who was asked, by the name a row has.
-        prices: The user's own.
-        name: What they are called.
+        own: The user's own prices.
     """
-    known = {told: _asked(providers, told) for told in {row.get("provider") for row in rows}}
+    known: dict[Any, tuple[str, str | None]] = {}
     found, sources = [], []
     for row in rows:
-        cost = None if row.get("cost") is not None else _cost(row, *known[row.get("provider")], prices, name)
-        if cost is None or cost.amount is None:
-            found.append(dict(row))
-        else:
-            found.append({**row, "cost": float(cost.amount), "currency": cost.currency})
-            sources.append(str(cost.source))
+        cost = _cost(row, providers, own, known)
+        if cost is not None and cost.amount is not None:
+            row = {**row, "cost": float(cost.amount), "currency": cost.currency, "prices": cost.source}
+        found.append(dict(row))
+        if row.get("cost") is not None and row.get("prices"):
+            sources.append(str(row["prices"]))
     return found, ", ".join(dict.fromkeys(sources))
 
 
-def _cost(row: Mapping[str, Any], provider: str, api: str | None, prices: Prices, name: str) -> Any:
+def _cost(row: Mapping[str, Any], providers: Providers, own: OwnPrices, known: dict[Any, Any]) -> Any:
+    """What a call cost, where that is to be reckoned: by the user's prices, else by those of who was asked."""
     import llmneutral
 
     counts: dict[str, Any] = {key: row.get(key) for key in COUNTS}
-    model, own = row.get("model"), _own(prices, row.get("model"))
-    given = None if own is None else {str(model): own}
-    cost = llmneutral.cost_of(llmneutral.Usage(**counts), model=model, provider=provider, api=api, prices=given)
-    return cost if own is None else msgspec.structs.replace(cost, source=name)
+    usage, model = llmneutral.Usage(**counts), row.get("model")
+    cost = own.cost(usage, model)
+    if cost is not None or row.get("cost") is not None:
+        return cost
+    name = row.get("provider")
+    provider, api = known[name] = known.get(name) or _asked(providers, name)
+    return llmneutral.cost_of(usage, model=model, provider=provider, api=api)
 
 
 def _own(prices: Prices, model: Any) -> dict[str, float] | None:
@@ -116,4 +170,15 @@ def _asked(providers: Providers, name: Any) -> tuple[str, str | None]:
         driver = providers.config(str(name)).prompt_driver
     except (OptionError, llmneutral.LLMNeutralError):
         return str(name), None
+    if driver.base_url and _is_here(driver.base_url):
+        return "local", driver.api_mode
     return driver.base_url or driver.provider or str(name), driver.api_mode
+
+
+def _is_here(address: str) -> bool:
+    """Whether an address is this machine: nobody publishes what that costs."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -27,6 +27,8 @@ SUBJECTS = ("provider", "model", "stack", "day")
 _SAME = {"temperature": "--temperature", "max_tokens": "--max-tokens", "reasoning_effort": "--effort"}
 _SAME |= {"structured_output_strategy": "--structured", "use_native_tools": "--tool-style", "stream": "--stream"}
 _NOT_ON_A_LINE = frozenset({"fetch"})
+CALL_OPTIONS = ("max_attempts", "retry_deadline", "timeout", "max_repairs", "keep_repairs")
+"""Options of a call that `--set` takes like settings: they say how it is asked, and never reach a payload."""
 
 
 class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +43,7 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
         run_tools: Whether calls are run.
         schema: Name of a type or JSON Schema in the user's namespace.
         settings: Neutral settings for the call, those of the options of their own among them.
+        options: Options of the call (`CALL_OPTIONS`).
         stream: Whether to stream; None is the driver's default.
         stack: Name of the conversation; None is the current one.
         new: Whether the conversation is emptied first.
@@ -63,6 +66,7 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     run_tools: bool = False
     schema: str | None = None
     settings: Mapping[str, Any] = {}
+    options: Mapping[str, Any] = {}
     stream: bool | None = None
     stack: str | None = None
     new: bool = False
@@ -103,11 +107,12 @@ def parse_prompt(line: str, known_settings: Collection[str] | None = None) -> Pr
         raise OptionError("-m/--model belongs to one provider; with several write -p NAME/MODEL")
     for key in ("providers", "attachments", "tools"):
         values[key] = tuple(values.get(key, ()))
-    return PromptLine(**values, settings=settings, text=found.text)
+    options = {key: settings.pop(key) for key in CALL_OPTIONS if key in settings}
+    return PromptLine(**values, settings=settings, options=options, text=found.text)
 
 
 def _add_setting(settings: dict[str, Any], key: str, value: Any, known_settings: Collection[str] | None) -> None:
-    known = _library_settings() if known_settings is None else known_settings
+    known = [*(_library_settings() if known_settings is None else known_settings), *CALL_OPTIONS]
     if key not in known or key in _NOT_ON_A_LINE:
         raise OptionError(
             f"--set knows no setting {key}; {nearest(key, [k for k in known if k not in _NOT_ON_A_LINE])}"

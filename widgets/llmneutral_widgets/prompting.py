@@ -122,8 +122,8 @@ def _plan(here: Here, given: PromptLine, cell: str | None) -> Plan:
     import llmneutral
 
     composed = compose(given, cell, here.namespace)
-    if given.run_tools:
-        raise OptionError("--run-tools needs llmneutral.Agent, which this version does not have: calls are only shown")
+    if given.run_tools and not composed.tools:
+        raise OptionError("--run-tools needs tools to run: -t NAME names one")
     conversation = here.session.conversation(given.stack)
     settings = here.settings
     is_real = not (given.compare or given.dry_run)
@@ -168,6 +168,9 @@ def _question(here: Here, plan: Plan, asked: Asked) -> Question:
         conversation=plan.conversation.name,
         cell_id=RUNS.current.cell_id,
         stream=_is_streamed(here, plan),
+        run_tools=plan.given.run_tools,
+        options=plan.given.options,
+        prices=here.session.prices,
         execution_count=getattr(here.ip, "execution_count", None),
     )
 
@@ -268,7 +271,7 @@ def _dry(here: Here, plan: Plan) -> Exchange:
     for asked in plan.asked:
         name = asked.driver.api_mode
         name = f"{name} ({asked.name})" if name in found else name
-        found[name] = asked.driver.preview(plan.stack, trace=True, **streamed, **asked.overrides)
+        found[name] = asked.driver.preview(plan.stack, trace=True, **streamed, **plan.given.options, **asked.overrides)
     return _show_dry(here, plan, found)
 
 

@@ -18,6 +18,7 @@ import msgspec
 from llmneutral_widgets.cells import Key, Run
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
 from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.pricing import OwnPrices, priced
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.answer import maker
 
@@ -64,10 +65,13 @@ class Sent(NamedTuple):
 
 
 def is_sent(exchange: Exchange) -> bool:
-    """Whether an exchange goes along with later questions: if it is whole, refused, or interrupted with a part."""
+    """Whether an exchange goes along with later questions: if it is whole, refused, or interrupted with a part.
+
+    What tools have done when it was interrupted is such a part.
+    """
     if exchange.status == "interrupted":
         answer = exchange.message
-        return answer is not None and bool(answer.content)
+        return bool(exchange.rounds) or (answer is not None and bool(answer.content))
     return exchange.status in ("complete", "refused")
 
 
@@ -222,7 +226,8 @@ class Session:
         providers: Who can be asked.
         last: The last exchange; None before the first.
         results: The last exchanges, several where several were asked at once.
-        rows: One for each call, with the keys of `views.usage.COLUMNS`.
+        rows: One for each call, with the keys of `views.usage.COLUMNS`, and `prices`, where its cost is from.
+        prices: The user's own prices (`%config PromptMagics.prices`).
     """
 
     def __init__(self) -> None:
@@ -231,6 +236,11 @@ class Session:
         self.providers = Providers()
         self.results = Exchanges()
         self.rows: list[dict[str, Any]] = []
+        self.prices = OwnPrices()
+
+    def priced_rows(self) -> tuple[list[dict[str, Any]], str]:
+        """Returns the rows with what each call cost, and in words where the prices are from."""
+        return priced(self.rows, self.providers, self.prices)
 
     @property
     def last(self) -> Exchange | None:

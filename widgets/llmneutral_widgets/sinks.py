@@ -15,19 +15,21 @@ from typing import Any, Protocol, TextIO
 
 from llmneutral_widgets.bundles import Bundle, bundle_of, exchanges_bundle
 from llmneutral_widgets.exchange import Exchange, error_record
-from llmneutral_widgets.scrub import Secrets, current_secrets, plain
+from llmneutral_widgets.scrub import Secrets, builtin, clean, current_secrets, plain
 from llmneutral_widgets.segments import fence_after
 from llmneutral_widgets.views.answer import (
     SECTIONS,
+    answer_block,
     columns_page,
     error_body,
     exchange_body,
     frame_body,
     maker,
+    round_parts,
     summary_line,
     thinking_fold,
 )
-from llmneutral_widgets.views.page import Html, Room, page, visible
+from llmneutral_widgets.views.page import Html, Room, line, page, visible
 from llmneutral_widgets.views.pictures import Album
 
 HZ = 12
@@ -36,9 +38,13 @@ RATE = 95_000
 """Bytes a second that frames may bring: a big frame waits longer for the next one."""
 WINDOW = 4_000
 """Characters that stay shown of a text that has grown to twice as many."""
+_ROUND, _ROUNDS = 1_000, 24
+"""Characters that a frame shows of a piece of an earlier round, and how many pieces."""
 _PRINT_HZ = 25
 _WORD = re.compile(r"[!-~]*$")
 _LONGEST_WORD = 200
+_PRINTED = 200
+"""Characters of a tool's result that a terminal shows."""
 
 Clock = Callable[[], float]
 
@@ -132,8 +138,8 @@ class Window:
         text = self._clean(self.text)
         at = text.find("\n\n", len(text) - self._most)
         at = at + 2 if at >= 0 else text.find("\n", len(text) - self._most) + 1 or len(text) - self._most
-        for line in text[:at].split("\n"):
-            self._fence = fence_after(line, self._fence)
+        for each in text[:at].split("\n"):
+            self._fence = fence_after(each, self._fence)
         self.hidden = self.seen - len(self.text) + at
         self.text = text[at:]
 
@@ -156,14 +162,20 @@ def frames(
 
 
 class Progress:
-    """An answer that is coming in, as far as it is shown: the ends of its texts, its calls."""
+    """An answer that is coming in, as far as it is shown: the ends of its texts, its calls.
+
+    Where calls are run, it is several answers with the results between them; those that have ended are shown above.
+    """
 
     def __init__(self, request: Mapping[str, Any], secrets: Secrets) -> None:
         self.request = dict(request)
         self._secrets = secrets
+        self._rounds: list[Html] = []
+        self._letters = 0
         self._begin()
 
     def _begin(self) -> None:
+        self._has_ended = False
         self._answer = Window(clean=self._secrets.text)
         self._thinking = Window(clean=self._secrets.text)
         self._calls: dict[int, tuple[str, Window]] = {}
@@ -171,6 +183,11 @@ class Progress:
     def add(self, delta: Any) -> None:
         """Takes a delta."""
         kind, content = delta.kind, delta.content
+        if kind == "tool_result":
+            self._end_answer()
+            self._rounds.append(answer_block(clean(builtin(content.value), self._secrets), Room(_ROUND), Album(0)))
+        elif self._has_ended:  # the next answer
+            self._end_answer()
         if kind in ("text", "refusal"):
             self._answer.add(content.text or "")
         elif kind == "thinking":
@@ -183,11 +200,21 @@ class Progress:
             self.request["answered_by"] = delta.model
         elif kind == "repair":  # it did not fit its form; another answer comes
             self._begin()
+        elif kind == "end":
+            self._has_ended = True
+
+    def _end_answer(self) -> None:
+        """Puts an answer that has ended among the rounds."""
+        if self._answer.seen or self._thinking.seen or self._calls:
+            self._letters += self._answer.seen
+            self._rounds += round_parts(self._thinking.seen, self._safe(self._answer)[-_ROUND:], self.calls())
+        self._begin()
 
     def body(self) -> Html:
         """Returns a frame without its style sheet."""
         return frame_body(
             maker(self.request),
+            rounds=self._rounds[-_ROUNDS:],
             thinking=(self._thinking.seen, "" if self._answer.seen else self._safe(self._thinking)),
             answer=(self._safe(self._answer), self._answer.hidden),
             calls=self.calls(),
@@ -203,7 +230,7 @@ class Progress:
 
     def said(self) -> str:
         """Returns a frame in a few words."""
-        return visible(f"{maker(self.request)} · answering, {self._answer.seen:,} characters so far")
+        return visible(f"{maker(self.request)} · answering, {self._letters + self._answer.seen:,} characters so far")
 
     def _safe(self, window: Window) -> str:
         """What is shown of a text, without secrets and without the beginning of one."""
@@ -355,6 +382,7 @@ class TextSink:
         self._pending = ""
         self._is_thinking = False
         self._wrote = False
+        self._called: dict[str | None, str] = {}
 
     def start(self, request: Mapping[str, Any]) -> None:
         """Begins; nothing is printed yet."""
@@ -369,6 +397,10 @@ class TextSink:
             self._flush(0)
             self._write("\n(it does not fit its form; asked again)\n")
             self._is_thinking = False
+        if delta.kind == "call" and delta.content.name:
+            self._called[delta.content.tag] = delta.content.name
+        if delta.kind == "tool_result":
+            self._print_result(delta.content.value)
         if delta.kind not in ("text", "refusal"):
             return
         self._pending += delta.content.text or ""
@@ -391,6 +423,13 @@ class TextSink:
         else:
             self._flush(0)
             self._write("\n")
+
+    def _print_result(self, result: Any) -> None:
+        """Prints what a tool gave back, in one line."""
+        self._flush(0)
+        name, text = self._called.get(result.tag, "a tool"), self._secrets.text(result.to_text())
+        self._write(visible(f"\n({name} {'failed' if result.is_error else 'gave'}: {line(text, _PRINTED)})\n"))
+        self._is_thinking = False
 
     def _flush(self, held: int) -> None:
         ready = self._pending[: len(self._pending) - held]

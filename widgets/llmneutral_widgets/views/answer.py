@@ -77,7 +77,12 @@ def error_page(error: Mapping[str, Any]) -> Html:
 
 
 def frame_body(
-    name: str, *, thinking: tuple[int, str], answer: tuple[str, int], calls: Sequence[tuple[str, str]]
+    name: str,
+    *,
+    thinking: tuple[int, str],
+    answer: tuple[str, int],
+    calls: Sequence[tuple[str, str]],
+    rounds: Sequence[Html] = (),
 ) -> Html:
     """Returns an answer that is still coming, without its style sheet.
 
@@ -86,23 +91,35 @@ def frame_body(
         thinking: How many characters of thinking there are, and what is shown of them: nothing, once the answer began.
         answer: What is shown of the answer, and how many characters before it are hidden.
         calls: Names and arguments of calls, as far as they have come.
+        rounds: The answers before it, and the results of their calls.
     """
     room = Room(100_000)
     (thought, shown), (text, hidden) = thinking, answer
-    parts = [thinking_fold(thought, shown)]
+    parts = [*rounds, thinking_fold(thought, shown)]
     if hidden:
         parts.append(tag("p", tag("small", f"{hidden:,} earlier characters are hidden while streaming")))
     parts += [prose(text, room)] if text else []
-    parts += [
-        tag(
-            "div",
-            _word("tool_call"),
-            tag("div", tag("code", called or "?"), raw(given, room), class_="call"),
-            class_="tool",
-        )
-        for called, given in calls
-    ]
+    parts += _calls(calls, room)
     return tag("div", *parts, tag("div", f"{name} · answering …", class_="foot"), class_="answer")
+
+
+def _calls(calls: Sequence[tuple[str, str]], room: Room) -> list[Html]:
+    """Calls that are coming in."""
+    shown = [tag("div", tag("code", name or "?"), raw(given, room), class_="call") for name, given in calls]
+    return [tag("div", _word("tool_call"), call, class_="tool") for call in shown]
+
+
+def round_parts(thought: int, text: str, calls: Sequence[tuple[str, str]]) -> list[Html]:
+    """Returns the pieces of an answer that has ended and is followed by another one, as frames show it.
+
+    Args:
+        thought: Characters of thinking.
+        text: What is shown of its text.
+        calls: Names and arguments of its calls.
+    """
+    room = Room(100_000)
+    thinking = [thinking_fold(thought, "")] if thought else []
+    return [*thinking, *([prose(text, room)] if text else []), *_calls(calls, room)]
 
 
 def thinking_fold(letters: int, shown: str) -> Html:
@@ -150,8 +167,18 @@ def _aside(said: str) -> Html:
 
 
 def _round(message: Any, room: Room, album: Album) -> Html:
-    """A message of a tool round: calls and results, in order."""
-    return join([answer_block(block, room, album) for block in blocks_of(_map(message))])
+    """A message between the question and the answer: calls and results, in order; what else was said is folded."""
+    given = _map(message)
+    blocks = blocks_of(given)
+    if given.get("role") == "assistant" and any([kind_of(block) in _CALLS for block in blocks]):
+        return join([answer_block(block, room, album) for block in blocks])
+    results = [answer_block(block, room, album) for block in blocks if kind_of(block) == "tool_result"]
+    others = [answer_block(block, room, album) for block in blocks if kind_of(block) != "tool_result"]
+    said = "an answer that did not do" if given.get("role") == "assistant" else "what was said to it"
+    return join([*results, *([fold(said, *others, class_="thinking")] if others else [])])
+
+
+_CALLS = ("tool_call", "invalid_tool_call")
 
 
 def _verdict(record: Record, response: Mapping[str, Any]) -> Html:
@@ -254,21 +281,31 @@ def _tokens(record: Record) -> str | None:
         for key, word in (("cache_read", "cached"), ("cache_write", "written to the cache"), ("reasoning", "reasoning"))
         if usage.get(key)
     ]
-    return f"{_number(given)} → {_number(made)} tokens" + (f" ({', '.join(apart)})" if apart else "")
+    shown = [_number(usage.get(key), _is_part(record, key)) for key in ("input_total", "output_total")]
+    return f"{' → '.join(shown)} tokens" + (f" ({', '.join(apart)})" if apart else "")
 
 
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else "n/a"
+def _is_part(record: Record, key: str) -> bool:
+    """Whether a count is a sum over calls of which some did not tell; those that failed have none to tell."""
+    calls = [_map(call) for call in record.get("calls") or ()]
+    return any([call.get("status") != "retried" and _map(call.get("usage")).get(key) is None for call in calls])
+
+
+def _number(value: Any, is_part: bool = False) -> str:
+    return f"{'≥ ' if is_part else ''}{value:,}" if isinstance(value, int) else "n/a"
 
 
 def _speed(record: Record) -> str | None:
     timing = _map(record.get("timing"))
     first, total = timing.get("first_delta_s"), timing.get("total_s")
     rate = tokens_per_second(_map(_map(record.get("response")).get("usage")).get("output_total"), first, total)
+    calls = [_map(call).get("status") for call in record.get("calls") or ()]
+    asked, rejected = len(calls) - calls.count("retried"), calls.count("rejected")
     said = [
         None if first is None else f"first {first:.2f} s",
         None if total is None else f"{total:.1f} s",
-        None if rate is None else f"{int(rate)} tok/s",
+        None if rate is None or asked > 1 else f"{int(rate)} tok/s",
+        None if asked < 2 else f"{asked} calls{f', {rejected} rejected' if rejected else ''}",
         f"{timing['attempts']} attempts" if (timing.get("attempts") or 1) > 1 else None,
     ]
     return ", ".join([part for part in said if part]) or None
