@@ -154,7 +154,8 @@ def _answering(response: NormalizedResponse, plan: Plan) -> Any:
     if plan.tool is None:
         return None
     invalid = list(response.invalid_tool_calls)
-    found = next((call for call in (*response.tool_calls, *invalid) if call.name == plan.tool), None)
+    calls: list[Any] = [*response.tool_calls, *invalid]
+    found = next((call for call in calls if call.name == plan.tool), None)
     return invalid[0] if found is None and plan.alone and invalid else found
 
 

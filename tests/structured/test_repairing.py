@@ -87,10 +87,10 @@ def test_an_empty_answer_adds_no_empty_turn() -> None:
 
 def test_a_call_of_what_is_no_tool_is_told_so() -> None:
     wrong = answer("", {"name": "search", "input": {}})
-    _, message = repair_messages(wrong, BY_TOOL, [Problem("", "it is empty, expected JSON")])
+    _, message = repaired(wrong, BY_TOOL)
     (result,) = message.content
     assert result.output == "There is no tool 'search'. Tools: final_answer"
-    _, message = repair_messages(wrong, NATIVE, [Problem("", "it is empty, expected JSON")])
+    _, message = repaired(wrong, NATIVE)
     result, text = message.content
     assert result.output == "There is no tool 'search'; there are no tools"
     assert text.to_text().endswith(AGAIN)
