@@ -94,6 +94,23 @@ def test_a_value_is_shown(shell: InteractiveShell) -> None:
     assert "7 messages" in captured.outputs[0].data["text/html"]
 
 
+def test_conversions_are_shown_side_by_side_each_with_what_its_sdk_says(shell: InteractiveShell) -> None:
+    asked = llmneutral.PromptStack(settings={"max_tokens": 20})
+    asked.add_user_message("Why is the sky blue?")
+    found = {name: llmneutral.convert(asked, "openai", model="gpt-4.1", trace=True) for name in ("one", "other")}
+    asked.add_user_message(llmneutral.GenericArtifact({"type": "txt", "text": "Why?"}))
+    found["wrong"] = llmneutral.convert(asked, "openai", model="gpt-4.1", trace=True)
+    with capture_output() as captured:
+        display.show(found, asked)
+    html = captured.outputs[0].data["text/html"]
+    assert html.count(">valid (openai") == 2
+    assert "1 problem" in html
+    assert "not checked" not in html
+    with capture_output() as captured:
+        display.show({"one": found["one"], "not one": SimpleNamespace(payload=None)})
+    assert len(captured.outputs) == 1, "a view that fails does not fail the cell"
+
+
 def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert display.shell() is None
     display.publish(bundle_of(stack())).update(bundle_of(stack()))

@@ -7,7 +7,7 @@ IPython is imported when something is shown, and not before.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle, bundle_of
@@ -72,8 +72,22 @@ def show(value: Any, source: Any = None) -> Any:
         return _show_async(value)
     if isinstance(value, Iterator):
         return _show_stream(value)
-    publish(bundle_of(value, source))
+    publish(_compared(value, source) if _are_conversions(value) else bundle_of(value, source))
     return None
+
+
+def _are_conversions(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all([hasattr(each, "payload") for each in value.values()])
+
+
+def _compared(found: Mapping[str, Any], source: Any) -> Bundle:
+    """Conversions side by side, each with what the types of its SDK say, as in the other views."""
+    from llmneutral_widgets.comparing import compared
+
+    try:
+        return compared(found, source)
+    except Exception:  # noqa: BLE001 - a view that fails must not fail the cell: this one says what is wrong
+        return bundle_of(found, source)
 
 
 def _show_stream(stream: Any) -> Exchange:
