@@ -16,6 +16,13 @@ from llmneutral import Change, Conversion, Message
 
 APIS = ("chat_completions", "codex_responses", "anthropic_messages")
 MODELS = {"chat_completions": "gpt-4.1", "codex_responses": "gpt-5.4", "anthropic_messages": "claude-sonnet-4-5"}
+MODEL_OF = MODELS | {
+    "gemini_native": "gemini-2.5-flash",
+    "bedrock_converse": "amazon.nova-pro-v1:0",
+    "cohere_chat": "command-a-03-2025",
+    "mistral_chat": "mistral-large-latest",
+}
+"""A usual model of every API; `said` knows the payloads of the first three."""
 Event = tuple[Any, ...]
 MEDIA = {
     "image_url": "image", "input_image": "image", "image": "image", "input_audio": "audio", "file": "document",
@@ -25,7 +32,7 @@ MEDIA = {
 
 def made(api: str, source: Any, **settings: Any) -> Conversion:
     """A conversion for the API's usual model; nothing is streamed, and Messages has its limit."""
-    given = {"model": MODELS[api], **settings}
+    given = {"model": MODEL_OF[api], **settings}
     if api == "anthropic_messages":
         given.setdefault("max_tokens", 500)
     found: Conversion = llmneutral.convert(source, api, **given)

@@ -126,20 +126,64 @@ def resolve(
             job.note("coerced", f"the {family} is declared as {declared}, but its bytes are {real}", block)
         declared = real
     if family == "image" and real is None and declared in IMAGES:
-        _no_such(f"the bytes of this image are no {declared}", block, job)
+        _not_sent(f"the bytes of this image are no {declared}", "give another one", block, job)
         return None
     if types is not None and declared not in types:
         listed = ", ".join(sorted(types))
-        _no_such(f"{declared or 'unknown data'} is no {family} that {job.target.api} takes ({listed})", block, job)
+        why = f"{declared or 'unknown data'} is no {family} that {job.target.api} takes ({listed})"
+        _not_sent(why, "give another one", block, job)
         return None
     return Medium(declared, data=data)
 
 
-def _no_such(why: str, block: Any, job: Job) -> None:
-    """Media that cannot be sent: refused, or (setting `unsupported_media`) a note stands for them."""
-    if job.setting("unsupported_media") != "text":
-        job.refuse(f"{why}; give another one, or set unsupported_media='text'", block, rule="media")
-    job.note("rewritten", f"{why}; a note stands for it", block)
+def resolve_sound(block: Any, job: Job, types: frozenset[str] | None = None) -> Medium | None:
+    """Says what sound is for an API that takes sound; None: write `as_note(block)` as text instead.
+
+    Of sound that only its maker keeps (an answer's, by its id) the transcript is all there is to send.
+
+    Raises:
+        ConversionError: As `resolve`.
+    """
+    if block.data is None and (transcript_of(block) or job.setting("unsupported_media") == "text"):
+        job.note("rewritten", f"the sound itself is not here; {_words_for(block)} for it", block)
+        return None
+    return resolve(block, job, family="audio", url=False, types=types)
+
+
+def untaken_sound(block: Any, job: Job, holder: Any = None) -> str:
+    """Returns the text that stands for sound where an API takes none: its transcript, else a note.
+
+    Args:
+        block: The sound.
+        job: The conversion.
+        holder: The block that the report names where the sound stands inside another one.
+
+    Raises:
+        ConversionError: Where the caller does not allow that by `unsupported_media="text"`.
+    """
+    why = f"{job.target.api} takes no audio" + (f" ({block.media_type})" if block.media_type else "")
+    _not_sent(why, "leave the block out", block, job, holder)
+    return as_note(block)
+
+
+def transcript_of(block: Any) -> str:
+    """Returns what is said in sound; empty where nobody says, and for other media."""
+    said = getattr(block, "transcript", None) or ""
+    return "" if said.isspace() else said
+
+
+def _words_for(block: Any) -> str:
+    return "its transcript stands" if transcript_of(block) else "a note stands"
+
+
+def _not_sent(why: str, remedy: str, block: Any, job: Job, holder: Any = None) -> None:
+    """Media that cannot be sent: refused, or (setting `unsupported_media`) words stand for them."""
+    told = block if holder is None else holder
+    if job.setting("unsupported_media") == "text":
+        job.note("rewritten", f"{why}; {_words_for(block)} for it", told)
+        return
+    purpose = " to send its transcript" if transcript_of(block) else ""
+    job.refuse(f"{why}; {remedy}, or set unsupported_media='text'{purpose}", told, rule="media")
 
 
 def _standard(data: str, block: Any, job: Job, family: str) -> str:
@@ -186,10 +230,7 @@ def _referred(
 def _unread(block: Any, job: Job, family: str) -> None:
     """A model that reads no media of this kind: refused, or a note stands for it."""
     why = f"{job.target.model or 'this model'} reads no {family if family == 'audio' else f'{family}s'}"
-    if job.setting("unsupported_media") == "text":
-        job.note("rewritten", f"{why}; a note stands for it", block)
-        return
-    job.refuse(f"{why}; leave the block out, or set unsupported_media='text'", block, rule="media")
+    _not_sent(why, "leave the block out", block, job)
 
 
 def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
@@ -198,11 +239,8 @@ def _fetched(block: Any, job: Job, family: str) -> tuple[str, str | None]:
         job.refuse(f"this {family} has neither data nor an address; give one of them", block, rule="media")
     if fetch is None:
         article = "a" if family == "document" else "an"
-        job.refuse(
-            f"{job.target.api} takes no address of {article} {family}: {shortened(block.url)}; give its bytes, or fetch=",
-            block,
-            rule="media",
-        )
+        why = f"{job.target.api} takes no address of {article} {family}: {shortened(block.url)}"
+        job.refuse(f"{why}; give its bytes, or fetch=", block, rule="media")
     try:
         found = fetch(block.url)
     except LookupError:
@@ -235,8 +273,8 @@ def file_name(name: str | None, media_type: str | None) -> str:
 
 
 def as_note(block: Any) -> str:
-    """Returns the text that stands for media an API does not take."""
-    return f"[{block.media_type or block.to_text().strip('[]')} not sent]"
+    """Returns the text that stands for media an API does not take: the transcript of sound, else a note."""
+    return transcript_of(block) or f"[{block.media_type or block.to_text().strip('[]')} not sent]"
 
 
 _READS = {"image": "vision", "audio": "audio_in", "document": "documents"}

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmneutral import (
+    ActionCallMessageContent,
+    ActionResultMessageContent,
     AudioMessageContent,
     ConversionError,
     DocumentMessageContent,
@@ -19,9 +21,10 @@ from llmneutral import (
 )
 from llmneutral.convert.media import Medium, as_note, canonical_type, file_name, resolve, shortened, sniffed
 from tests.convert.jobs import job, told
-from tests.payloads import APIS, kinds, made, said, turn
+from tests.payloads import APIS, MODEL_OF, kinds, made, said, turn
 
 over_apis = pytest.mark.parametrize("api", APIS)
+over_all = pytest.mark.parametrize("api", MODEL_OF)
 Image, Audio, Document = ImageMessageContent, AudioMessageContent, DocumentMessageContent
 
 
@@ -310,6 +313,66 @@ def test_sound_that_is_not_taken(api: str) -> None:
     assert "audio" in str(refused(api, Audio(DATA["audio/flac"], "audio/flac")))
     body, conversion = sent(api, Audio(DATA["audio/flac"], "audio/flac"), unsupported_media="text")
     assert "not sent" in body
+    assert kinds(conversion) == ["rewritten"]
+
+
+WORDS = "la la la"
+NO_SOUND = ("codex_responses", "anthropic_messages", "cohere_chat")
+"""APIs that take no audio at all; the rest may know a model that hears none."""
+
+
+def unheard(api: str, **fields: Any) -> tuple[Any, dict[str, Any]]:
+    """Sound that an API cannot be given, and the settings by which that is so."""
+    facts = {} if api in NO_SOUND else {"facts": {"audio_in": False}}
+    return Audio(DATA["audio/wav"], "audio/wav", **fields), facts
+
+
+@over_all
+@pytest.mark.parametrize("transcript", [None, " ", WORDS])
+def test_sound_is_refused_unless_words_may_stand_for_it(api: str, transcript: str | None) -> None:
+    sound, facts = unheard(api, transcript=transcript)
+    message = refused(api, sound, **facts).message
+    assert "unsupported_media='text'" in message
+    assert "give its transcript" not in message
+    assert ("to send its transcript" in message) is (transcript == WORDS)
+
+
+@over_all
+@pytest.mark.parametrize("transcript", [None, " ", WORDS])
+def test_the_transcript_of_sound_stands_for_it_and_a_note_where_there_is_none(api: str, transcript: str | None) -> None:
+    sound, facts = unheard(api, transcript=transcript)
+    body, conversion = sent(api, sound, unsupported_media="text", **facts)
+    (change,) = conversion.changes
+    assert (change.kind, change.refs) == ("rewritten", ((0, 1),))
+    assert (WORDS in body, "[audio/wav not sent]" in body) == (transcript == WORDS, transcript != WORDS)
+    assert ("transcript" in change.why, "a note" in change.why) == (transcript == WORDS, transcript != WORDS)
+
+
+@over_all
+def test_the_transcript_stands_for_sound_in_a_result_too(api: str) -> None:
+    sound, facts = unheard(api, transcript=WORDS)
+    stack = [
+        turn("user", "q"),
+        turn("assistant", ActionCallMessageContent("c1", "hear")),
+        turn("user", ActionResultMessageContent("c1", parts=(TextMessageContent("here"), sound))),
+    ]
+    with pytest.raises(ConversionError, match="to send its transcript") as caught:
+        made(api, stack, **facts)
+    assert caught.value.refs == ((2, 0),)
+    found = made(api, stack, unsupported_media="text", **facts)
+    assert WORDS in json.dumps(found.to_json())
+    whys = [change.why for change in found.changes if change.kind == "rewritten"]
+    assert any("its transcript stands for it" in why for why in whys)
+
+
+@over_all
+def test_sound_that_only_its_maker_keeps_is_its_transcript_where_sound_is_taken(api: str) -> None:
+    kept_there = Audio(transcript=WORDS)
+    if api in NO_SOUND:
+        assert "to send its transcript" in refused(api, kept_there).message
+        return
+    body, conversion = sent(api, kept_there)
+    assert WORDS in body
     assert kinds(conversion) == ["rewritten"]
 
 

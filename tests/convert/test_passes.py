@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import dropwhile
 from typing import Any
 
 import pytest
@@ -42,7 +44,7 @@ from llmneutral.convert.passes import (
 )
 from tests.convert.jobs import job, run, told
 from tests.laws.stacks import PDF, PNG, stacks
-from tests.payloads import APIS, MODELS, events, kinds, made, said, turn
+from tests.payloads import APIS, MODEL_OF, MODELS, events, kinds, made, said, turn
 from tests.payloads import told as changes_of
 
 over_apis = pytest.mark.parametrize("api", APIS)
@@ -140,6 +142,19 @@ def test_late_instructions_are_hoisted_where_the_caller_wants_it(api: str) -> No
     said_now = said(api, found.to_json())
     assert "\n\n".join(event[2] for event in said_now if event[0] == "system") == "be\n\nnow"
     assert [event[0] for event in said_now if event[0] != "system"] == ["user", "assistant", "user"]
+    assert [(change.kind, change.refs) for change in found.changes] == [("moved", ((3, 0),))]
+
+
+@pytest.mark.parametrize("api", MODEL_OF)
+def test_no_api_keeps_late_instructions_in_place_where_they_are_to_be_hoisted(api: str) -> None:
+    stack = [turn("system", "be"), turn("user", "x"), turn("assistant", "y"), turn("system", "now"), turn("user", "z")]
+    found = made(api, stack, late_system="hoist")
+    payload = found.to_json()
+    said_there = next(payload[key] for key in ("messages", "input", "contents") if key in payload)
+    talk = list(dropwhile(lambda message: message["role"] in ("system", "developer"), said_there))
+    assert "now" in json.dumps(payload)
+    assert "now" not in json.dumps(talk)
+    assert [message["role"] for message in talk] == ["user", "model" if api == "gemini_native" else "assistant", "user"]
     assert [(change.kind, change.refs) for change in found.changes] == [("moved", ((3, 0),))]
 
 

@@ -96,7 +96,7 @@ def test_pictures_only_for_models_that_see() -> None:
 def test_sound_is_refused_or_its_transcript_stands_for_it() -> None:
     with pytest.raises(ConversionError, match="takes no audio"):
         made(c.AudioMessageContent("UklGRg=="))
-    spoken = made(c.AudioMessageContent(id="a1", transcript="hello"), role="assistant")
+    spoken = made(c.AudioMessageContent(id="a1", transcript="hello"), role="assistant", unsupported_media="text")
     assert spoken.payload["messages"][1]["content"] == [{"type": "text", "text": "hello"}]
     assert told(spoken) == ["rewritten"]
     noted = message(c.AudioMessageContent("UklGRg==", "audio/wav"), unsupported_media="text")

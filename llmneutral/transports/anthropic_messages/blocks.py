@@ -11,7 +11,7 @@ from typing import Any
 
 from llmneutral.convert.calls import arguments_object, result_text
 from llmneutral.convert.job import BlockWriter, Job
-from llmneutral.convert.media import IMAGES, as_note, resolve
+from llmneutral.convert.media import IMAGES, as_note, resolve, untaken_sound
 from llmneutral.convert.passes import NO_OUTPUT
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -139,13 +139,7 @@ def image(block: ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: AudioMessageContent, job: Job) -> JSONObject:
     """Sound is not taken; its transcript may stand for it."""
-    if job.setting("unsupported_media") != "text":
-        kind = block.media_type or "audio"
-        why = f"Messages takes no audio ({kind}); give its transcript, or set unsupported_media='text'"
-        job.refuse(why, block, rule="media")
-    job.note("rewritten", "Messages takes no audio; its transcript, or a note, stands for it", block)
-    said = (block.transcript or "").strip()
-    return _marked({"type": "text", "text": said or as_note(block)}, block, job)
+    return _marked({"type": "text", "text": untaken_sound(block, job)}, block, job)
 
 
 def document(block: DocumentMessageContent, job: Job) -> JSONObject:

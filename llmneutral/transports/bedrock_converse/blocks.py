@@ -10,7 +10,7 @@ from typing import Any
 
 from llmneutral.convert.calls import arguments_object, error_text, result_text
 from llmneutral.convert.job import BlockWriter, Job
-from llmneutral.convert.media import Medium, as_note, canonical_type, resolve
+from llmneutral.convert.media import Medium, as_note, canonical_type, resolve, resolve_sound
 from llmneutral.convert.passes import NO_OUTPUT
 from llmneutral.convert.rest import bytes_of
 from llmneutral.ir.contents import (
@@ -124,14 +124,9 @@ def image(block: ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: AudioMessageContent, job: Job) -> JSONObject:
     """Sound by its bytes; where it is not read, its transcript may stand for it."""
-    as_text = job.setting("unsupported_media") == "text"
-    if block.data is None and as_text:
-        job.note("rewritten", "the sound is not here; its transcript, or a note, stands for it", block)
-        medium = None
-    else:
-        medium = resolve(block, job, family="audio", url=False, types=frozenset(AUDIO))
+    medium = resolve_sound(block, job, frozenset(AUDIO))
     if medium is None:
-        return {"text": (block.transcript or "").strip() or as_note(block)}
+        return {"text": as_note(block)}
     return {"audio": _placed(medium, AUDIO, "audio", block, job)}
 
 

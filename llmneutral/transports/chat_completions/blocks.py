@@ -14,7 +14,7 @@ import msgspec
 
 from llmneutral.convert.calls import Call, arguments_text, error_text, result_text
 from llmneutral.convert.job import Job
-from llmneutral.convert.media import as_note, canonical_type, file_name, resolve
+from llmneutral.convert.media import as_note, canonical_type, file_name, resolve, resolve_sound
 from llmneutral.ir import contents as c
 from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.profiles.hosts import find_endpoint
@@ -70,7 +70,7 @@ def image(block: c.ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: c.AudioMessageContent, job: Job) -> JSONObject:
     """Sound of the user, wav or mp3; an answer's own sound goes back by its id (see `frame`)."""
-    medium = resolve(block, job, family="audio", url=False, types=frozenset(AUDIO_FORMATS))
+    medium = resolve_sound(block, job, frozenset(AUDIO_FORMATS))
     if medium is None:
         return {"type": "text", "text": as_note(block)}
     sound = {"data": medium.data, "format": AUDIO_FORMATS[medium.media_type or ""]}

@@ -13,6 +13,7 @@ import msgspec
 from llmneutral.convert.cache import limit_cache_marks
 from llmneutral.convert.instructions import RULE, SAY_JSON, instructed, says_json
 from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.media import transcript_of
 from llmneutral.convert.names import CALLS
 from llmneutral.convert.passes import (
     EMPTY_ANSWER,
@@ -206,8 +207,8 @@ def _spoken_answers(messages: Messages, job: Job) -> Messages:
 def _transcribed(message: Message, job: Job) -> Message:
     content: list[Any] = []
     for block in message.content:
-        if type(block) is c.AudioMessageContent and not block.id and block.transcript:
-            new = c.TextMessageContent(block.transcript)
+        if type(block) is c.AudioMessageContent and not block.id and (said := transcript_of(block)):
+            new = c.TextMessageContent(said)
             job.note("rewritten", "sound of the assistant without an id: its transcript stands as text", block, new=new)
             block = new
         content.append(block)

@@ -12,6 +12,7 @@ import msgspec
 
 from llmneutral.convert import pairing, passes, surrogates
 from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.media import untaken_sound
 from llmneutral.convert.passes import move_media, results_only, same_origin, with_content
 from llmneutral.ir.contents import (
     ActionResultMessageContent,
@@ -24,7 +25,7 @@ from llmneutral.ir.contents import (
     ThinkingMessageContent,
 )
 from llmneutral.ir.messages import Message
-from llmneutral.transports.codex_responses.write import API, NO_AUDIO
+from llmneutral.transports.codex_responses.write import API
 
 Thinking = ThinkingMessageContent
 Result = ActionResultMessageContent
@@ -142,26 +143,13 @@ def _say_audio(messages: Messages, job: Job) -> Messages:
 
 def _said(block: Any, job: Job) -> tuple[Any, ...]:
     if type(block) is Result and block.parts and any([type(part) is Audio for part in block.parts]):
-        parts = tuple([TextMessageContent(_words(part)) if type(part) is Audio else part for part in block.parts])
-        _check_audio(block, job)
-        new = msgspec.structs.replace(block, parts=parts)
-        job.note("rewritten", "audio is not taken here; its transcript or a note stands for it", block, new=new)
-        return (new,)
+        parts = [
+            TextMessageContent(untaken_sound(part, job, block)) if type(part) is Audio else part for part in block.parts
+        ]
+        return (job.note.became(msgspec.structs.replace(block, parts=tuple(parts)), block),)
     if type(block) is not Audio:
         return (block,)
-    _check_audio(block, job)
-    new_text = TextMessageContent(_words(block), cache=block.cache)
-    job.note("rewritten", "audio is not taken here; its transcript or a note stands for it", block, new=new_text)
-    return (new_text,)
-
-
-def _check_audio(block: Any, job: Job) -> None:
-    if job.setting("unsupported_media") != "text":
-        job.refuse(NO_AUDIO, block, rule="media")
-
-
-def _words(audio: Audio) -> str:
-    return audio.transcript or f"[{audio.media_type or 'audio'} not sent]"
+    return (job.note.became(TextMessageContent(untaken_sound(block, job), cache=block.cache), block),)
 
 
 def _open_documents(messages: Messages, job: Job) -> Messages:

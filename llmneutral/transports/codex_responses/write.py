@@ -16,7 +16,7 @@ import msgspec
 
 from llmneutral.convert.calls import arguments_text, error_text, result_text
 from llmneutral.convert.job import Job
-from llmneutral.convert.media import IMAGES, as_note, resolve
+from llmneutral.convert.media import IMAGES, as_note, resolve, untaken_sound
 from llmneutral.convert.passes import same_origin
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -35,7 +35,6 @@ from llmneutral.ir.jsontext import JSONObject
 
 API = "codex_responses"
 LONGEST_ID = 64
-NO_AUDIO = "codex_responses takes no audio; give its transcript, or set unsupported_media='text'"
 LIFETIMES = {"30m": "30m", "12h": "12h", "1h": "12h"}
 """Lifetimes of cache marks, ours and Responses' own, as they go out; what is not here takes the request's default."""
 
@@ -93,8 +92,8 @@ def _as_file(content: DocumentMessageContent) -> DocumentMessageContent:
 
 
 def refused_audio(content: AudioMessageContent, job: Job) -> JSONObject:
-    """Sound is not taken; the pass before this one has put a text in its place where the caller allows that."""
-    job.refuse(NO_AUDIO, content, rule="media")
+    """Sound is not taken: a text stands in its place where the caller allows that, else it is refused."""
+    return _marked({"type": "input_text", "text": untaken_sound(content, job)}, content, job)
 
 
 def said_refusal(content: RefusalMessageContent, job: Job) -> JSONObject:

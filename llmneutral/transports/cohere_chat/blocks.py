@@ -12,7 +12,7 @@ from typing import Any
 from llmneutral.convert.calls import error_text, result_text
 from llmneutral.convert.function_blocks import call, generic, refusal
 from llmneutral.convert.job import Job
-from llmneutral.convert.media import as_note, resolve
+from llmneutral.convert.media import as_note, resolve, untaken_sound
 from llmneutral.convert.passes import NO_OUTPUT
 from llmneutral.ir import contents as c
 from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
@@ -72,11 +72,7 @@ def image(block: c.ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: c.AudioMessageContent, job: Job) -> JSONObject:
     """Sound is not taken; what was said may stand for it."""
-    if not block.transcript and job.setting("unsupported_media") != "text":
-        why = "cohere_chat takes no audio; give its transcript, or set unsupported_media='text'"
-        job.refuse(why, block, rule="media")
-    job.note("rewritten", "this API takes no audio; its transcript, or a note, stands for it", block)
-    return {"type": "text", "text": block.transcript or as_note(block)}
+    return {"type": "text", "text": untaken_sound(block, job)}
 
 
 def document(block: c.DocumentMessageContent, job: Job) -> JSONObject:

@@ -13,7 +13,7 @@ import msgspec
 
 from llmneutral.convert.calls import arguments_object, written
 from llmneutral.convert.job import BlockWriter, Job
-from llmneutral.convert.media import Medium, as_note, canonical_type, resolve, type_by_ending
+from llmneutral.convert.media import Medium, as_note, canonical_type, resolve, resolve_sound, type_by_ending
 from llmneutral.convert.passes import same_origin
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -162,10 +162,7 @@ def image(block: ImageMessageContent, job: Job) -> JSONObject:
 
 def audio(block: AudioMessageContent, job: Job) -> JSONObject:
     """Sound by its bytes; of an answer that only its maker keeps, the transcript."""
-    if block.data is None and block.transcript:
-        job.note("rewritten", "the sound is kept elsewhere; its transcript stands for it", block)
-        return {"text": block.transcript}
-    return _media(block, job, "audio")
+    return _written(resolve_sound(block, job), block, job, "audio")
 
 
 def document(block: DocumentMessageContent, job: Job) -> JSONObject:
@@ -189,6 +186,10 @@ def _media(
     block: Any, job: Job, family: str, *, types: frozenset[str] | None = None, name: str | None = None
 ) -> JSONObject:
     medium = resolve(_as_file(block, job), job, family=family, url=True, types=types)
+    return _written(medium, block, job, family, name)
+
+
+def _written(medium: Medium | None, block: Any, job: Job, family: str, name: str | None = None) -> JSONObject:
     if medium is None:
         return {"text": as_note(block)}
     address = medium.file_id or medium.url

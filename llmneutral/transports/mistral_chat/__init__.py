@@ -12,7 +12,13 @@ from llmneutral.convert.cache import marks_on_results
 from llmneutral.convert.job import Target
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
-from llmneutral.convert.passes import drop_generic_of_others, keep_screenshots, move_media, replay_reasoning
+from llmneutral.convert.passes import (
+    drop_generic_of_others,
+    hoist_system,
+    keep_screenshots,
+    move_media,
+    replay_reasoning,
+)
 from llmneutral.convert.surrogates import scrub_surrogates
 from llmneutral.convert.transport import Transport
 from llmneutral.transports.chat_completions import passes as chat
@@ -41,6 +47,7 @@ MISTRAL = Transport(
         pair_results,
         canonical_ids,
         replay_reasoning(passes.keeps),
+        hoist_system,
         chat.SYSTEM_ROLE,
         chat.MERGE_SYSTEM,
         passes.SPOKEN_ANSWERS,

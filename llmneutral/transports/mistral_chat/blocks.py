@@ -12,7 +12,7 @@ from typing import Any
 from llmneutral.convert.calls import error_text, result_text
 from llmneutral.convert.function_blocks import call, generic, refusal
 from llmneutral.convert.job import Job
-from llmneutral.convert.media import as_note, resolve
+from llmneutral.convert.media import as_note, resolve, resolve_sound
 from llmneutral.ir import contents as c
 from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.transports.chat_completions.blocks import image
@@ -60,7 +60,7 @@ def thinking(block: c.ThinkingMessageContent, job: Job) -> JSONObject:
 
 def audio(block: c.AudioMessageContent, job: Job) -> JSONObject:
     """Sound as base64, wav or mp3: "Verify that the given file is valid mp3 or wav"."""
-    medium = resolve(block, job, family="audio", url=False, types=AUDIO)
+    medium = resolve_sound(block, job, AUDIO)
     if medium is None:
         return {"type": "text", "text": as_note(block)}
     return {"type": "input_audio", "input_audio": medium.data}

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.job import Job, Messages, Pass
+from llmneutral.convert.media import transcript_of
 from llmneutral.convert.names import CALLS
 from llmneutral.convert.passes import CONTINUE, EMPTY_ANSWER, filler, same_origin, with_content
 from llmneutral.convert.tool_schemas import known_tools
@@ -64,8 +65,8 @@ def _transcribed(message: Message, job: Job) -> Message:
     content: list[Any] = []
     for block in message.content:
         if type(block) is c.AudioMessageContent:
-            if block.transcript:
-                new: Any = c.TextMessageContent(block.transcript)
+            if said := transcript_of(block):
+                new: Any = c.TextMessageContent(said)
                 job.note("rewritten", "sound of the assistant: its transcript stands as text", block, new=new)
             elif block.data is None:
                 job.refuse("sound of the assistant has neither a transcript nor data", block, rule="media")
