@@ -12,6 +12,7 @@ import pytest
 from llmneutral_widgets import session
 from llmneutral_widgets.panels import UsageView
 from llmneutral_widgets.panels.spending import picture
+from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.views.spending import Spent, spent
 from llmneutral_widgets.views.usage import EMPTY
 from tests.widgets.closed_set import outside_views
@@ -55,6 +56,18 @@ def test_the_calls_of_the_session_are_read_again() -> None:
     session.current().rows += ROWS
     view.refresh()
     assert "anthropic" in text(view.box)
+
+
+def test_costs_are_those_of_the_session_and_of_prices_of_ones_own() -> None:
+    view = UsageView()
+    session.current().rows.append({**ROWS[0], "prices": "published"})
+    view.refresh()
+    assert "0.0031 USD" in text(view.box)
+    assert "prices: published" in text(view.box)
+    session.current().prices = OwnPrices({"claude-sonnet-5-5": {"input": 1e6, "output": 0.0}}, "mine.json")
+    view.refresh()
+    assert "prices: mine.json" in text(view.box)
+    assert view.frame["cost"].tolist() == [812.0], "what is cached costs what input does, here"
 
 
 def test_the_frame_knows_what_is_unknown() -> None:
@@ -126,3 +139,14 @@ def test_the_static_form() -> None:
     bundle = UsageView(ROWS)._repr_mimebundle_()
     assert bundle["text/plain"] == "tokens in → out: anthropic 812 → 96 · local – → –"
     assert "≥ 812" in bundle["text/html"]
+
+
+def test_the_session_s_own_prices_count_and_are_named() -> None:
+    current = session.current()
+    current.rows += [{**ROWS[0], "cost": None, "currency": None}]
+    prices = {"claude-sonnet-5-5": dict.fromkeys(("input", "cache_read", "cache_write", "output"), 1_000.0)}
+    current.prices = type(current.prices)(prices, "mine.json")
+    view = UsageView()
+    assert "prices: mine.json" in text(view.box)
+    assert list(view.frame["cost"].notna()) == [True]
+    assert "prices: mine.json" in view._repr_mimebundle_()["text/html"]

@@ -195,6 +195,7 @@ class Conversation(Panel):
             stack=llmneutral.PromptStack(sent.messages, **self._frame),
             sent=sent,
             conversation=self.name,
+            prices=session.current().prices,
         )
 
     def _answer(self, question: Question, sink: PanelSink, stop: threading.Event, text: str) -> None:

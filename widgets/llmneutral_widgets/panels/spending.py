@@ -36,6 +36,8 @@ class UsageView(Panel):
         super().__init__("usage")
         self._given = rows
         self._rows: list[Mapping[str, Any]] = []
+        self._prices = ""
+        self._prices = ""
         self._picture: bytes | None = None
         self._drawn: list[Any] | None = None
         self.by = ipywidgets.Dropdown(description="A row for each", options=[_CALLS, *GROUPS], layout={"width": "18em"})
@@ -51,18 +53,19 @@ class UsageView(Panel):
         """The calls, or their sums as they are chosen, as a pandas DataFrame; what is unknown is `<NA>`."""
         from llmneutral_widgets.tables import usage_frame
 
-        return usage_frame(self._rows, self._by())
+        return usage_frame(self._rows, self._by(), self._prices)
 
     def refresh(self) -> None:
         """Reads the calls again: there may be more."""
-        self._rows = rows_of(session.current().rows if self._given is None else self._given)
+        rows, self._prices = session.current().priced_rows() if self._given is None else (self._given, "")
+        self._rows = rows_of(rows)
         self._draw()
 
     def _by(self) -> str | None:
         return None if self.by.value == _CALLS else self.by.value
 
     def _draw(self) -> None:
-        self._table.value = str(usage_page(self._rows, by=self._by()))
+        self._table.value = str(usage_page(self._rows, by=self._by(), prices=self._prices))
         tokens = spent(self._rows)
         if tokens != self._drawn:
             self._drawn, self._picture = tokens, picture(tokens)
@@ -71,7 +74,7 @@ class UsageView(Panel):
 
     def static(self) -> Bundle:
         """Returns the table as `%usage` shows it, with the picture below."""
-        table = usage_page(self._rows, by=self._by())
+        table = usage_page(self._rows, by=self._by(), prices=self._prices)
         chart = spending_part(self._rows, self._picture) if self._rows else Html()
         return Bundle({"text/html": f"{table}{chart}", "text/plain": spent_words(self._rows)})
 
