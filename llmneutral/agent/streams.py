@@ -32,7 +32,7 @@ class _Running:
     @property
     def record(self) -> Record | None:
         """Raw chunks of the answer that is coming in, as of `PromptStream.record`; None between answers."""
-        return None if self._state.coming is None else self._state.coming.record  # type: ignore[no-any-return]
+        return None if self._state.coming is None else self._state.coming.record
 
 
 class AgentStream(_Running):

@@ -56,6 +56,18 @@ def test_what_is_coming_in_is_seen_and_stays_where_it_breaks_off() -> None:
     assert len(agent.memory) == 0
 
 
+def test_the_chunks_of_an_answer_are_seen_while_it_comes() -> None:
+    """They are those of one answer: between answers there is nothing to play again."""
+    driver = Wired("chat_completions", [("call", "c1", "count", '{"n": 4}')], "four")
+    deltas = Agent(driver, tools=[Counter().tool()]).stream("hi", record=True)
+    assert deltas.record is None
+    sizes = [None if deltas.record is None else len(deltas.record) for _ in deltas]
+    assert sizes[0] is not None
+    assert deltas.record is None
+    silent = Agent(Wired("chat_completions", "four")).stream("hi")
+    assert {silent.record for _ in silent} == {None}
+
+
 async def test_what_is_coming_in_is_seen_in_async_code_too() -> None:
     async with Agent(Wired("chat_completions", "one two three")).astream("hi") as deltas:
         async for delta in deltas:

@@ -107,10 +107,9 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
             return _bound(here, plan, _dry(here, plan))
         if plan.sent.replaced:
             note("the system text of the conversation is replaced")
-        if len(plan.asked) > 1:
-            return _several(here, plan)
-        here.session.providers.check_key(plan.asked[0])
-        return _single(here, plan)
+        for asked in plan.asked:
+            here.session.providers.check_key(asked)
+        return _several(here, plan) if len(plan.asked) > 1 else _single(here, plan)
     except Exception as error:
         here.session.providers.advise(error, plan.asked)
         _show_refused(plan, error)

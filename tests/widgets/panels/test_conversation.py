@@ -237,6 +237,8 @@ def test_nobody_is_asked_without_a_key_and_the_question_stays(
     Defaults.drivers_config = llmneutral.AnthropicDriversConfig()
     told = ask(panel, "hello")
     assert "ANTHROPIC_API_KEY" in told
+    assert "%provider key anthropic" in text(panel.box), "what a notebook has against that"
+    assert "%provider local" in text(panel.box)
     assert panel.question.value == "hello"
     assert session.current().conversation().turns == []
 

@@ -203,6 +203,7 @@ class Conversation(Panel):
         try:
             outcome = ask_until(question, sink, stop)
         except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the panel
+            session.current().providers.advise(error, [question.asked])
             sink.abort(None, error)
             outcome = Outcome(None, error)
         try:
