@@ -217,6 +217,26 @@ def test_an_interrupt_stops_several_answers_and_keeps_each(kernel: Kernel) -> No
     assert [(o["status"], o["response"]["text"]) for o in record["others"]] == [("interrupted", "slow slow slow ")]
 
 
+def test_an_interrupt_while_a_tool_runs_waits_for_nothing_and_keeps_what_was_done(kernel: Kernel) -> None:
+    kernel.run("import time\ndef look(where: str) -> str:\n    'Looks.'\n    time.sleep(30)\n    return where")
+    called = talk("Let me see.", ("call", "call_1", "look", '{"where": "here"}'))
+    with Loopback(called, talk("Fine.")) as server:
+        stop = kernel.interrupted_when(shows("look", "here"))
+        ran = ask(kernel, server, "-t look --run-tools", seen=stop)
+        assert stop.at is not None
+        assert time.monotonic() - stop.at < 1.0
+        assert ran.error == "KeyboardInterrupt"
+        record = ran.data(MIME)
+        assert (record["status"], [message["role"] for message in record["rounds"]]) == (
+            "interrupted",
+            ["assistant", "user"],
+        )
+        assert len(server.requests) == 1
+        assert kernel.run("%prompt -p {{config}} Go on.").error is None
+    told = [message["role"] for message in server.requests[1].json["messages"]]
+    assert told == ["user", "assistant", "tool", "user"]
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Failures
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,7 @@ from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.scrub import Secrets
 from llmneutral_widgets.session import Conversation, Sent
-from llmneutral_widgets.sinks import CollectSink, Progress, TextSink
+from llmneutral_widgets.sinks import CollectSink, Columns, DisplaySink, Progress, TextSink
 from llmneutral_widgets.tool_rounds import MOST
 from llmneutral_widgets.views.answer import summary_line
 from tests.drivers.scripted import Scripted, busy, chunks, whole
@@ -399,6 +400,33 @@ def test_a_frame_shows_rounds_above_the_answer() -> None:
     assert last.count(">result</span>") == 1
     assert "tiger" not in "".join(shown)
     assert "23 characters" in progress.said()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_frame_is_shown_before_a_tool_is_waited_for(several: bool) -> None:
+    """A frame that is not due yet would be shown with the next piece, which comes when the tool is done."""
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, bundle: Any) -> None:
+            shown.append(bundle.data["text/html"])
+
+    def publish(bundle: Any) -> Handle:
+        shown.append(bundle.data["text/html"])
+        return Handle()
+
+    seen: list[str] = []
+
+    def weather(city: str) -> str:
+        seen.append(shown[-1])
+        return f"sunny in {city}"
+
+    clock = itertools.count(step=1e-6).__next__
+    sink = Columns(publish, 2, clock).sinks[0] if several else DisplaySink(publish, clock)
+    done(ask(question(driver([call()], DONE), weather), sink))
+    assert "weather" in seen[0]
+    assert "Rome" in seen[0]
+    assert any("sunny in Rome" in each and "It is" not in each for each in shown)
 
 
 def test_a_terminal_prints_what_was_run() -> None:

@@ -203,6 +203,10 @@ class Progress:
         elif kind == "end":
             self._has_ended = True
 
+    def is_before_a_wait(self, delta: Any) -> bool:
+        """Whether nothing may come for long after a delta: calls are run now, or the model is asked again."""
+        return delta.kind == "tool_result" or (delta.kind == "end" and bool(self._calls))
+
     def _end_answer(self) -> None:
         """Puts an answer that has ended among the rounds."""
         if self._answer.seen or self._thinking.seen or self._calls:
@@ -270,7 +274,7 @@ class DisplaySink:
     def push(self, delta: Any) -> None:
         """Takes a delta, and shows a frame if one is due."""
         self._progress.add(delta)
-        if self._throttle.is_due():
+        if self._throttle.is_due() or self._progress.is_before_a_wait(delta):
             self._show(frame(self._progress))
 
     def finish(self, exchange: Exchange) -> None:
@@ -343,7 +347,7 @@ class _Column:
         self._changed(change, False)
 
     def push(self, delta: Any) -> None:
-        self._changed(lambda: self.progress.add(delta), True)
+        self._changed(lambda: self.progress.add(delta), not self.progress.is_before_a_wait(delta))
 
     def finish(self, exchange: Exchange) -> None:
         def change() -> None:
