@@ -46,6 +46,15 @@ def test_short_names_and_all() -> None:
         PayloadView(stack(), "anthropc")
 
 
+def test_columns_stand_in_the_order_that_was_asked_for() -> None:
+    asked = ["gemini_native", "anthropic_messages", "chat_completions"]
+    view = PayloadView(stack(), asked)
+    assert [*view.conversions] == asked
+    assert [*view.apis][:3] == asked
+    output = "".join(html(view.box))
+    assert sorted(asked, key=lambda api: output.index(f"<b>{api}</b>")) == asked
+
+
 def test_a_button_makes_a_column_and_takes_it_away() -> None:
     view = PayloadView(stack())
     toggle = view.apis["gemini_native"]

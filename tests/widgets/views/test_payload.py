@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
 import pytest
 
 import llmneutral
+from llmneutral_widgets.bundles import Verdict, column_of
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.page import LIMIT
 from llmneutral_widgets.views.payload import FIRST, MOST, Column, compared, comparison, payload_page, rules
@@ -151,9 +153,67 @@ def test_an_error_is_one_column_and_the_others_stay() -> None:
     assert '<b class="tag bad">ConversionError</b>' in output
     *_, cell = row_of(output, "1 user")
     assert "<del>image: image/png" in cell
-    assert "media: no" in cell
+    assert "refused by media" in cell
     assert row_of(output, "3 assistant")[-1] == ""
     assert "tool_use" in row_of(output, "3 assistant")[2]
+
+
+def test_the_sentence_of_a_refusal_stands_once() -> None:
+    source = llmneutral.PromptStack()
+    source.add_user_message(llmneutral.ImageMessageContent(PNG, media_type="image/png"))
+    with pytest.raises(llmneutral.ConversionError) as caught:
+        llmneutral.convert(source, "cohere_chat", model="command-a-03-2025")
+    refused = column_of("cohere_chat", caught.value, Verdict())
+    output = comparison(builtin(source.messages), [refused, Column(api="other", payload={})])
+    assert re.sub(r"<[^>]+>|&#?\w+;", "'", output).count(caught.value.message) == 1
+    neutral, cell, _ = row_of(output, "0 user")
+    assert "<mark>refused</mark> for cohere_chat by media</div>" in neutral
+    assert "refused by media" in cell
+
+
+def test_other_changes_of_a_refused_column_are_still_told() -> None:
+    error = {"name": "ConversionError", "rule": "media", "message": "no", "refs": [[1, 1]]}
+    changes = [
+        {"kind": "refused", "step": "media", "why": "no", "refs": [[1, 1]]},
+        {"kind": "dropped", "step": "s", "why": "blank", "refs": [[0, 0]]},
+    ]
+    head = shown(None, Column(api="cohere_chat", error=error, changes=changes)).rpartition("<thead>")[2]
+    assert "1 change: 1 dropped" in head.partition("<tbody>")[0]
+
+
+LIFTED = {
+    "codex_responses": '"instructions": "be brief\\n\\nbe kind"',
+    "anthropic_messages": '"system": [',
+    "bedrock_converse": '"system": [',
+    "gemini_native": '"systemInstruction": {',
+}
+
+
+@pytest.mark.parametrize(("api", "written"), LIFTED.items())
+def test_lifted_instructions_stand_under_their_key(api: str, written: str) -> None:
+    source = llmneutral.PromptStack()
+    source.add_system_message("be brief")
+    source.add_system_message("be kind")
+    source.add_user_message("hi")
+    found = llmneutral.convert(source, api, trace=True)
+    output = html.unescape(comparison(builtin(source.messages), [column(api, found)]))
+    told = [cell for row in body(output) for cell in cells(row)[1:] if "be " in cell]
+    assert all(written in cell for cell in told)
+    assert ["…" in cell for cell in told] == ([True, True] if written.endswith("[") else [False])
+
+
+def test_entries_of_a_list_are_joined_and_messages_have_no_key() -> None:
+    payload = {"system": [{"text": "a"}, {"text": "b"}], "messages": [{"role": "user", "content": "c"}]}
+    trace = {"/system/0": [(0, 0)], "/system/1": [(0, 1)], "/messages/0": [(1, 0)]}
+    source = [
+        {"role": "system", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        {"role": "user", "content": [{"type": "text", "text": "c"}]},
+    ]
+    output = html.unescape(comparison(source, [Column(api="x", payload=payload, trace=trace)]))
+    said = re.sub(r"<small[^>]*>.*?</small>", "", row_of(output, "0 system")[1])
+    lines = re.sub(r"<[^>]+>", "\n", said).split()
+    assert "".join(lines) == '"system":[{"text":"a"},{"text":"b"}]'
+    assert '"messages"' not in output
 
 
 def test_blocks_and_their_renderings_share_a_class_within_the_row() -> None:

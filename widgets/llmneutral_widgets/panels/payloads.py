@@ -49,7 +49,7 @@ class PayloadView(Panel):
             api: ipywidgets.ToggleButton(
                 api in chosen, description=api, tooltip=f"{api} as a column", layout={"width": "auto"}
             )
-            for api in comparing.apis_of(["all", *chosen])
+            for api in comparing.apis_of([*chosen, "all"])  # in the order that was asked for
         }
         for toggle in self.apis.values():
             toggle.observe(self.guarded(lambda _: self._draw()), "value")

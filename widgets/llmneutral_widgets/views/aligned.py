@@ -84,6 +84,11 @@ def element(payload: Any, pointer: str) -> Any:
     return node
 
 
+def key_of(pointer: str) -> str:
+    """Returns the key at the top of a payload that a pointer begins with."""
+    return pointer[1:].partition("/")[0].replace("~1", "/").replace("~0", "~")
+
+
 def escaped(key: str) -> str:
     """Returns a key as a step of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from llmneutral_widgets.views.aligned import MESSAGE_LISTS, element, key_of
+
 LONGEST = 400
 """Characters of a text that are shown."""
 LONGEST_BASE64 = 40
@@ -46,6 +48,34 @@ def json_lines(
         more = "," if n < len(items) else ""
         yield from json_lines(value, f"{at}/{step}", pad + 2, str(key) if is_object else None, more, longest)
     yield Line(at, " " * pad + ("}" if is_object else "]") + comma)
+
+
+def element_lines(
+    payload: Any, pointer: str, before: str = "", after: str = "", longest: int = LONGEST
+) -> Iterator[Line]:
+    """Yields an element of a payload under its key, but for messages: in a comparison all are those.
+
+    Args:
+        payload: The whole payload.
+        pointer: The JSON pointer of the element: a key at the top, or an entry of the list there.
+        before: The pointer of the element that is shown before it, if any.
+        after: The pointer of the element that is shown after it, if any.
+        longest: Characters of a text that are shown.
+    """
+    node, key = element(payload, pointer), key_of(pointer)
+    around, _, step = pointer.rpartition("/")
+    if not around:
+        yield from json_lines(node, pointer, name=key, longest=longest)
+        return
+    if key in MESSAGE_LISTS:
+        yield from json_lines(node, pointer, longest=longest)
+        return
+    n, last = int(step), len(payload[key]) - 1
+    if not before or key_of(before) != key:  # "…" stands for the entries of other rows
+        yield Line(around, f"{json.dumps(key, ensure_ascii=False)}: [" + ("" if n == 0 else " …,"))
+    yield from json_lines(node, pointer, 2, comma="," if n < last else "", longest=longest)
+    if not after or key_of(after) != key:
+        yield Line(around, "]" if n == last else "… ]")
 
 
 def pretty(node: Any, most: int = 200) -> str:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from llmneutral_widgets.views.aligned import element, escaped, layout, rows
+from llmneutral_widgets.views.aligned import escaped, layout, rows
 from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, tool_name
-from llmneutral_widgets.views.jsonlines import LONGEST, Line, json_lines
+from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
     LIMIT,
@@ -275,8 +275,8 @@ class _Comparison:
             if left <= 0:
                 shown.append(tag("p", tag("small", f"{len(places) - n:,} more elements")))
                 break
-            node = element(column.payload, pointer)
-            lines = list(islice(json_lines(node, pointer, longest=self.longest), left + 1))
+            before, after = (places[i][0] if 0 <= i < len(places) else "" for i in (n - 1, n + 1))
+            lines = list(islice(element_lines(column.payload, pointer, before, after, self.longest), left + 1))
             runs = _runs(lines, column.trace, self.marked[i], left)
             part = join([_run(refs, written, place) for refs, written in runs])
             shown.append(tag("ins", part, title="added by the conversion") if is_guest else part)
@@ -290,7 +290,9 @@ class _Comparison:
             return Html()
         block = blocks_of(self.messages[ref[0]])[ref[1]]
         found = sorted([c for c in column.changes if ref in map(_ref, c.get("refs") or ())], key=_loss)
-        why = _error_words(column.error) if refused and column.error else _words(found[0]) if found else "not rendered"
+        why = _words(found[0]) if found else "not rendered"
+        if refused and column.error:  # the head of the column says why
+            why = f"refused by {column.error['rule']}" if column.error.get("rule") else "refused"
         label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
         gone = tag("del", f"{kind_of(block)}: {first_words(block, 40)}")
         return tag("div", label, gone, tag("div", tag("small", why)), class_=_class([ref], place, "gone"))
@@ -327,9 +329,9 @@ def _head(column: Column) -> Html:
     parts.append(tag("div", _verdict(column)))
     if column.error is not None:
         parts.append(tag("div", tag("small", _error_words(column.error))))
-    if column.changes:
-        items = [tag("li", _told(change, [])) for change in column.changes[:100]]
-        parts.append(fold(_counted(column.changes), tag("ul", *items), is_open=len(items) <= _FEW))
+    if changes := [change for change in column.changes if not _is_the_error(change, column)]:
+        items = [tag("li", _told(change, [])) for change in changes[:100]]
+        parts.append(fold(_counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
     return tag("th", *parts, scope="col", style=LEFT)
 
 
@@ -357,11 +359,14 @@ def _counted(changes: Sequence[Change]) -> Html:
 
 
 def _told(change: Sequence[Any] | Change, apis: Sequence[str]) -> Html:
-    """A change in a sentence: `merged for anthropic_messages by merge_same_role: roles must alternate`."""
+    """A change in a sentence: `merged for anthropic_messages by merge_same_role: roles must alternate`.
+
+    What refused a whole payload has no reason here: it stands in the head of the column.
+    """
     kind, step, why, doc = change if not isinstance(change, Mapping) else _change_key(change)
     where = f" for {', '.join(apis)}" if apis else ""
-    link = doc_link(doc)
-    return tag("div", tag("mark", kind), f"{where} by {step}: {why}", " " if link else "", link, class_="change")
+    said, link = f"{where} by {step}" + (f": {why}" if why else ""), doc_link(doc)
+    return tag("div", tag("mark", kind), said, " " if link else "", link, class_="change")
 
 
 def _change_key(change: Change) -> tuple[str, str, str, str | None]:
@@ -375,8 +380,15 @@ def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[tuple[str, str,
     for column in columns:
         for change in column.changes:
             for ref in change.get("refs") or ():
-                found.setdefault(_ref(ref), {}).setdefault(_change_key(change), []).append(column.api)
+                kind, step, why, doc = _change_key(change)
+                key = (kind, step, "", doc) if _is_the_error(change, column) else (kind, step, why, doc)
+                found.setdefault(_ref(ref), {}).setdefault(key, []).append(column.api)
     return found
+
+
+def _is_the_error(change: Change, column: Column) -> bool:
+    """Whether a change is the refusal that the head of its column tells."""
+    return column.error is not None and change.get("kind") == "refused" and change.get("why") == column.error["message"]
 
 
 def _words(change: Change) -> str:
