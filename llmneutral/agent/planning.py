@@ -6,6 +6,8 @@ fit), answered by the result it has already, or handed back to the caller.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -28,6 +30,7 @@ from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.schemas import bind_arguments, function_schema
 from llmneutral.ir.tools import ToolDefinition
 
+SCALARS = (str, int, float, bool, type(None))
 CUT = "Not run: the answer was cut off within this call, so its input may not be whole. Call again, more briefly."
 
 TAKEN = "The answer was taken."
@@ -273,6 +276,8 @@ class UnfitError(ValueError):
 def bound(tool: ToolDefinition, given: Any) -> tuple[tuple[Any, ...], JSONObject]:
     """Returns the arguments that a tool's function takes, validated and each as its hint says.
 
+    They are copies: what a tool does to them is not done to what the model wrote.
+
     Raises:
         UnfitError: If the input does not fit.
     """
@@ -280,6 +285,7 @@ def bound(tool: ToolDefinition, given: Any) -> tuple[tuple[Any, ...], JSONObject
     own = _own_schema(tool.function)
     if not isinstance(given, dict):
         raise UnfitError(feedback.schema_problems([Problem("", "expected object")]))
+    given = _copied(given)
     if tool.parameters is not None and tool.parameters is not own:  # a schema of the caller's
         problems = check(given, tool.parameters)
         if problems:
@@ -294,6 +300,14 @@ def bound(tool: ToolDefinition, given: Any) -> tuple[tuple[Any, ...], JSONObject
         raise UnfitError(feedback.schema_problems(_problems(str(error)))) from None
     except Exception as error:  # a type's own validator runs here: anything may come of it
         raise UnfitError(feedback.raised(error)) from error
+
+
+def _copied(given: JSONObject) -> JSONObject:
+    if all([isinstance(value, SCALARS) for value in given.values()]):
+        return given
+    with contextlib.suppress(Exception):  # a value's own code, or more levels than Python goes down
+        return copy.deepcopy(given)
+    return given
 
 
 def _whole_input(tool: ToolDefinition, own: JSONObject) -> str | None:

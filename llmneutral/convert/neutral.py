@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def read_delta(delta: Delta, reader: Reader) -> None:
     """A chunk that is a delta of ours: of a driver that makes its own."""
+    if not isinstance(delta, Delta):
+        why = f"the stream held a {type(delta).__name__}; try_stream has to yield DeltaMessages"
+        reader.error("malformed_response", why, type="malformed_response")
+        return
     kind, content = delta.kind, delta.content
     if kind == "start":
         reader.start(delta.id, delta.model)

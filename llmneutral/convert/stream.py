@@ -330,7 +330,7 @@ class StreamNormalizer:
         reader = self.reader
         try:
             if not isinstance(response, Mapping | Message):
-                raise TypeError(f"it is a {type(response).__name__}, not an object")
+                raise TypeError(f"it is a {type(response).__name__}, not an object or a Message")
             self._read(response, reader)
         except FAULTS as error:
             reader.error("malformed_response", f"the answer was not understood: {error}", type="malformed_response")

@@ -13,7 +13,7 @@ from llmneutral.convert.react import stack_as_text
 from llmneutral.convert.settings import canonical_settings
 from llmneutral.drivers.runners import close
 from llmneutral.drivers.threads import Pumped, in_thread
-from llmneutral.errors import LLMNeutralError, ProviderError, exception_type, provider_error
+from llmneutral.errors import ConfigurationError, LLMNeutralError, ProviderError, exception_type, provider_error
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.deltas import DeltaMessage, DoneDeltaMessageContent, TextDeltaMessageContent
 from llmneutral.ir.messages import Message
@@ -74,6 +74,9 @@ class TemplateIO:
     def open(self, conversion: Any) -> Iterator[DeltaMessage]:
         """Returns the deltas that `try_stream` gives, with an end; a driver that cannot stream gives all at once."""
         deltas = self.driver.try_stream(self.stack) if self.has_stream else pieces_of(self.send(conversion))
+        if not isinstance(deltas, Iterable):
+            what = f"{type(self.driver).__name__}.try_stream returned a {type(deltas).__name__}"
+            raise ConfigurationError(f"{what}; it has to yield DeltaMessages")
         try:
             yield from deltas
         except Exception as error:

@@ -224,6 +224,10 @@ def _validated(value: Any, plan: Plan) -> Verdict:
         return Verdict(type_adapter(plan.kind).validate_python(value, strict=False))
     except ValidationError as error:
         return Verdict(problems=_of_pydantic(error.errors(include_url=False, include_input=False), value, plan))
+    except RecursionError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the type's own code runs here, on what a model wrote
+        return Verdict(problems=(_short(Problem("", feedback.raised(error))),))
 
 
 def _of_pydantic(errors: Sequence[Any], value: Any, plan: Plan) -> tuple[Problem, ...]:

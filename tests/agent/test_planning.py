@@ -96,6 +96,23 @@ def test_a_call_is_run_with_what_its_hints_say() -> None:
     assert plan.kwargs == {"wish": Wish(dish="rice")}
 
 
+def test_what_a_tool_does_to_its_arguments_is_not_done_to_what_the_model_wrote() -> None:
+    def spoil(values: Any, **more: Any) -> None:
+        """Spoils."""
+        values["list"].append(1)
+        more["rest"].clear()
+
+    for tool in (
+        spoil,
+        ToolDefinition("spoil", parameters={"type": "object"}, function=lambda **given: spoil(**given)),
+    ):
+        wanted = call("1", "spoil", values={"list": []}, rest={"a": 1})
+        (plan,) = planned([wanted], Offer(definitions([tool])))
+        assert plan.function is not None
+        plan.function(*plan.args, **plan.kwargs)
+        assert wanted.input == {"values": {"list": []}, "rest": {"a": 1}}
+
+
 @pytest.mark.parametrize("wanted", [call("1", "Desk", "add", a=1), call("1", "Desk_add", a=1)])
 def test_an_activity_is_found_by_its_pair_and_by_its_flat_name(wanted: ActionCallMessageContent) -> None:
     (plan,) = planned([wanted], OFFER)

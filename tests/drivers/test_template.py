@@ -13,6 +13,7 @@ from llmneutral import (
     ConfigurationError,
     DeltaMessage,
     EventBus,
+    MalformedResponseError,
     Message,
     PromptStack,
     TextDeltaMessageContent,
@@ -119,6 +120,34 @@ def test_its_bugs_are_its_own(error: Exception) -> None:
     with pytest.raises(type(error)):
         Broken("m", api_mode="chat_completions").run("hi")
     assert Broken.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("gives", "kind", "says"),
+    [
+        (None, ConfigurationError, "returned a NoneType; it has to yield DeltaMessages"),
+        (Message("assistant"), ConfigurationError, "returned a Message; it has to yield DeltaMessages"),
+        (["echo"], MalformedResponseError, "the stream held a str; try_stream has to yield DeltaMessages"),
+        ([None], MalformedResponseError, "the stream held a NoneType"),
+    ],
+)
+def test_what_is_no_stream_is_told(gives: Any, kind: Any, says: str) -> None:
+    class Wrong(Own):
+        def try_stream(self, prompt_stack: PromptStack) -> Any:
+            return gives
+
+    with pytest.raises(kind, match=says):
+        list(Wrong().stream("hi"))
+
+
+@pytest.mark.parametrize("gives", [None, "echo", 5, [Message("assistant")]])
+def test_what_is_no_answer_is_told(gives: Any) -> None:
+    class Wrong(Own):
+        def try_run(self, prompt_stack: PromptStack) -> Any:
+            return gives
+
+    with pytest.raises(MalformedResponseError, match=f"it is a {type(gives).__name__}, not an object or a Message"):
+        Wrong().run("hi")
 
 
 def test_a_driver_that_fills_in_nothing_says_so() -> None:

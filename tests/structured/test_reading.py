@@ -345,3 +345,20 @@ def test_whatever_is_called_is_meant_as_the_answer_where_there_are_no_tools(resp
     beside = planned(facts=NO_FIELD, tools=[TOOL])
     assert not beside.alone
     assert not wants_parsing(response, beside)
+
+
+class Registered(pydantic.BaseModel):
+    name: str
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def known(cls, name: str) -> str:
+        return {"Rome": name}[name]
+
+
+def test_a_validator_that_breaks_says_what_is_wrong() -> None:
+    plan = planned(Registered, facts={"native_json_schema": True})
+    assert judged(answer('{"name": "Rome"}'), plan).value == Registered(name="Rome")
+    verdict = judged(answer('{"name": "Roma"}'), plan)
+    assert told(verdict.problems) == ["the answer: KeyError: 'Roma'"]
+    assert not verdict.final
