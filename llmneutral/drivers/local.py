@@ -100,8 +100,8 @@ class LocalPromptDriver(HttpPromptDriver):
         """As every driver's; forced calls and schemas are written as this server honours them."""
         given = pipeline.snapshot(source)
         if self.api_mode != "anthropic_messages" or _strategy(self.settings, given.settings, overrides) != "native":
-            return _with_grammar(_forced(_typed(super().convert(given, **overrides))))
-        made = _forced(super().convert(given, **{**overrides, "structured_output_strategy": "tool"}))
+            return _written(super().convert(given, **overrides))
+        made = _written(super().convert(given, **{**overrides, "structured_output_strategy": "tool"}))
         return made if made.answer is None else _changed(made, made.payload, "coerced", NO_FORMAT)
 
     def hint(self, error: ProviderError) -> str | None:
@@ -120,6 +120,11 @@ def _strategy(*settings: Mapping[str, Any]) -> Any:
     return next((strategy for strategy in reversed(found) if strategy is not None), None)
 
 
+def _written(conversion: Conversion) -> Conversion:
+    """A request as this server honours it."""
+    return _with_grammar(_forced(_only_the_answer(_typed(conversion))))
+
+
 def _typed(conversion: Conversion) -> Conversion:
     """Responses: this server wants `type` on the model's messages, which OpenAI takes as well; it says nothing new."""
     items = conversion.payload.get("input")
@@ -131,16 +136,44 @@ def _typed(conversion: Conversion) -> Conversion:
 
 def _forced(conversion: Conversion) -> Conversion:
     """Where a call is required, the template begins it, so that this small model cannot fail to call."""
-    choice = conversion.payload.get("tool_choice")
-    if choice != "required" and not (isinstance(choice, dict) and choice.get("type") == "any"):
+    if not _is_forced(conversion):
         return conversion
     extra = dict(conversion.payload.get("extra_body") or {})
     extra["chat_template_kwargs"] = {**extra.get("chat_template_kwargs", {}), "force_tool": True}
     payload = {**conversion.payload, "extra_body": extra}
-    if choice == "required":
+    if payload["tool_choice"] == "required":
         payload["parallel_tool_calls"] = False
     why = "tool_choice: the template begins the call (force_tool), so that one comes; one call, no more"
     return _changed(conversion, payload, "added", why)
+
+
+def _only_the_answer(conversion: Conversion) -> Conversion:
+    """Forced to call after results, so small a model calls on and on: then only the answer's own tool is offered."""
+    plan, tools = conversion.answer, conversion.payload.get("tools") or []
+    if plan is None or plan.tool is None or len(tools) < 2:
+        return conversion
+    if not (_is_forced(conversion) and _ends_with_results(conversion)):
+        return conversion
+    name = conversion.names.native(plan.tool)
+    kept = [tool for tool in tools if tool.get("function", tool).get("name") == name]
+    why = f"tools: after results only {name!r} is offered, so that this small model comes to an answer"
+    return _changed(conversion, {**conversion.payload, "tools": kept}, "coerced", why)
+
+
+def _is_forced(conversion: Conversion) -> bool:
+    choice = conversion.payload.get("tool_choice")
+    return choice == "required" or (isinstance(choice, dict) and choice.get("type") == "any")
+
+
+def _ends_with_results(conversion: Conversion) -> bool:
+    """Whether the last thing said is what tools gave back."""
+    last = (conversion.payload.get("input") or conversion.payload.get("messages") or [{}])[-1]
+    if not isinstance(last, dict):
+        return False
+    if last.get("role") == "tool" or last.get("type") == "function_call_output":
+        return True
+    content = last.get("content")
+    return isinstance(content, list) and bool(content) and content[-1].get("type") == "tool_result"
 
 
 def _with_grammar(conversion: Conversion) -> Conversion:

@@ -55,7 +55,8 @@ _TEMPLATE = r"""
     {%- set rest = messages -%}
 {%- endif -%}
 {%- set thinking = enable_thinking is defined and enable_thinking -%}
-{%- set calling = tools and not (rest and rest[-1].role == 'tool') -%}
+{%- set forced = force_tool is defined and force_tool -%}
+{%- set calling = tools and (forced or not (rest and rest[-1].role == 'tool')) -%}
 {{- '<|im_start|>system\n' + system }}
 {%- if calling -%}
     {{- '\n\nYou answer by calling one of these tools:\n<tools>' }}
@@ -102,7 +103,7 @@ _TEMPLATE = r"""
 {%- endfor -%}
 {%- if add_generation_prompt -%}
     {{- '<|im_start|>assistant\n' }}
-    {%- if calling and force_tool is defined and force_tool -%}
+    {%- if calling and forced -%}
         {{- '<think>\n\n</think>\n\n<tool_call>\n' }}
     {%- elif thinking and not calling -%}
         {{- '<think>\n' }}

@@ -261,6 +261,51 @@ def test_a_schema_goes_as_a_grammar_whole(api: str, unstarted: None) -> None:
     assert [change.kind for change in made.changes] == ["coerced"]
 
 
+def names_of(body: dict[str, Any]) -> list[str]:
+    return [tool.get("function", tool)["name"] for tool in body["tools"]]
+
+
+@apis
+@pytest.mark.parametrize("strategy", ["auto", "native", "tool"])
+def test_beside_tools_a_tool_takes_the_answer_and_alone_after_results(api: str, strategy: str, unstarted: None) -> None:
+    """The server takes no grammar beside tools, and Messages takes none at all."""
+    driver = LocalPromptDriver(api_mode=api, structured_output_strategy=strategy)
+    call = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
+    history = [
+        {"role": "user", "content": WEATHER},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "3"},
+    ]
+    first, second, third = [
+        driver.preview(messages, tools=[LOOK, ADD], output_schema=COUNTRY)
+        for messages in (history[:1], history, [*history, {"role": "user", "content": "And now?"}])
+    ]
+    assert names_of(first.to_json()) == names_of(third.to_json()) == ["get_weather", "add", "final_answer"]
+    assert names_of(second.to_json()) == ["final_answer"]
+    assert second.to_json()["chat_template_kwargs"] == {"force_tool": True}
+    assert any("after results" in change.why for change in second.changes)
+    assert "grammar" not in second.to_json()
+    free = driver.preview(history, tools=[LOOK, ADD], output_schema=COUNTRY, tool_choice="auto")
+    assert names_of(free.to_json()) == ["get_weather", "add", "final_answer"]
+
+
+@pytest.mark.parametrize("where", ["the driver", "the call", "the stack"])
+def test_messages_has_no_field_that_the_server_reads(where: str, unstarted: None) -> None:
+    native: dict[str, Any] = {"structured_output_strategy": "native"}
+    driver = LocalPromptDriver(api_mode="anthropic_messages", **(native if where == "the driver" else {}))
+    stack = PromptStack.from_artifact("Tell me about France.")
+    stack.settings = native if where == "the stack" else {}
+    made = driver.preview(stack, output_schema=COUNTRY, **(native if where == "the call" else {}))
+    assert made.answer is not None
+    assert made.answer.strategy == "tool"
+    assert "output_config" not in made.to_json()
+    assert any("drops output_config in silence" in change.why for change in made.changes)
+    rule = driver.preview(stack, output_schema=COUNTRY, structured_output_strategy="rule")
+    assert rule.answer is not None
+    assert rule.answer.strategy == "rule"
+    assert not any("output_config" in change.why for change in driver.preview(stack).changes)
+
+
 @apis
 @ways
 def test_it_goes_straight_to_its_server_and_keeps_no_connection(

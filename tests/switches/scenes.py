@@ -31,7 +31,7 @@ MODELS = {
     "cohere_chat": "command-a-03-2025",
     "mistral_chat": "mistral-large-latest",
 }
-"""Models that take a schema beside tools (Cohere's take none: a rule asks for the form)."""
+"""Models that can be held to a schema beside tools; Cohere's cannot."""
 
 Turn = list[tuple[Any, ...]]
 
