@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from llmneutral.errors import StreamInterruptedError as StreamInterruptedError
     from llmneutral.errors import StructuredOutputError as StructuredOutputError
     from llmneutral.errors import ToolLoopError as ToolLoopError
+    from llmneutral.errors import error_from_response as error_from_response
     from llmneutral.errors import scrub as scrub
     from llmneutral.events import ActionChunkEvent as ActionChunkEvent
     from llmneutral.events import ApprovalAnsweredEvent as ApprovalAnsweredEvent
@@ -357,6 +358,7 @@ __all__ = [
     "convert",
     "cost_of",
     "drivers_config",
+    "error_from_response",
     "get_transport",
     "key_variables",
     "lint",
@@ -414,7 +416,7 @@ _PLACES = {
         "ContextLengthError ConversionError InvalidRequestError LLMNeutralError MalformedResponseError "
         "MissingExtraError NotFoundError OverloadedError PermissionDeniedError ProviderConnectionError "
         "ProviderError ProviderTimeoutError RateLimitError RequestTooLargeError ServerError "
-        "StreamInterruptedError StructuredOutputError ToolLoopError scrub"
+        "StreamInterruptedError StructuredOutputError ToolLoopError error_from_response scrub"
     ),
     "llmneutral.events": (
         "ActionChunkEvent ApprovalAnsweredEvent ApprovalRequestedEvent AudioChunkEvent BaseEvent "

@@ -59,6 +59,9 @@ _LABEL = (
     r"api[-_ ]?key|authorization|aws[-_]?secret[-_]?access[-_]?key|subscription-key|x-amz-security-token"
     r"|client[-_]secret|access[-_]token|refresh[-_]token|password|passwd|secret[-_]key"
 )
+_SENTENCE = r"(?-i:(?<=_KEY: )[a-z]{6,12} [a-z])"
+"""Where a sentence goes on behind the name of a variable, as in `no OPENAI_API_KEY: answering with …`. Keys are longer,
+have digits or capitals, and no word follows them on their line."""
 _SIGNED = (
     r"key|api[-_]?key|sig|signature|token|access_token|auth|password|secret|awsaccesskeyid"
     r"|x-(?:amz|goog)-(?:signature|credential|security-token)"
@@ -75,7 +78,8 @@ _PATTERNS = (
         rf"\1{MASK}",
     ),
     (
-        rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b)[A-Za-z0-9._~+/=\-]{{6,}}",
+        rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b|{_SENTENCE})"
+        r"[A-Za-z0-9._~+/=\-]{6,}",
         rf"\1{MASK}",
     ),
 )

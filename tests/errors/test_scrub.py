@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import llmneutral
 from llmneutral.errors import MASK, scrub
 
 # Put together here, so that no scanner takes them for real ones.
@@ -39,6 +43,15 @@ PLACES = {
     "https://b.blob.core.windows.net/a?sv=1&sig={}": "ab%2Bc",
     "data:image/png;base64,{}": "iVBOR" + "A" * 80,
     "the input {} is not allowed": "QUJD" * 200,
+    "OPENAI_API_KEY: {}": "abcdefgh",
+    "OPENAI_API_KEY: {}\nMODEL: gpt": "abcdefgh",
+    "OPENAI_API_KEY: {} # mine": "abcdefgh",
+    "OPENAI_API_KEY: {} is wrong": "abcdefghijklm",
+    "OPENAI_API_KEY: {} is wrong, too": "abcdefg1",
+    "OPENAI_API_KEY: {} is wrong, again": "Abcdefgh",
+    "OPENAI_API_KEY={} python": "abcdefgh",
+    "api_key: {} is wrong": "abcdefgh",
+    "the password: {} is wrong": "abcdefgh",
 }
 PLAIN = [
     "invalid x-api-key",
@@ -49,6 +62,7 @@ PLAIN = [
     "model claude-3-haiku-20240307 (org: 00000000-0000-0000-0000-000000000000)",
     "See https://platform.openai.com/account/api-keys?tab=keys.",
     "max_tokens: 70000 > 64000",
+    "no OPENAI_API_KEY: answering with the embedded model",
     "",
 ]
 
@@ -75,6 +89,17 @@ def test_known_secrets_are_taken_out_whatever_they_look_like() -> None:
     assert scrub("my pass-word and my password", "pass-word") == f"my {MASK} and my password"
     assert scrub("abcdefgh abcdef", "abcdef", "abcdefgh") == f"{MASK} {MASK}"
     assert scrub("a key k", "k", "") == "a key k"
+
+
+def test_no_text_of_our_own_is_taken_for_a_secret() -> None:
+    """Notices and errors pass through here on their way to a page."""
+    taken = []
+    for path in sorted(Path(llmneutral.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if "\n" not in said and scrub(said) != said:  # longer ones are documentation, with examples of keys
+                taken.append((path.name, said))
+    assert taken == []
 
 
 @given(text=st.text(st.sampled_from("sk-AIza0123456789abcXYZ :=?&@/.\"'key"), max_size=80))
