@@ -120,8 +120,8 @@ def test_calls_are_valid(drivers: dict[str, LocalPromptDriver], capsys: pytest.C
     valid = []
     for number, question in enumerate(CALLS):
         response = asked(drivers, number, question, tools=OFFERED, tool_choice="required")
-        [call] = response.tool_calls or [None]
-        valid.append(call is not None and call.name in TOOLS and not check(call.input, TOOLS[call.name]))
+        called = [(call.name in TOOLS and not check(call.input, TOOLS[call.name])) for call in response.tool_calls]
+        valid.append(called == [True])
         assert response.invalid_tool_calls == []
     counted("calls", valid, capsys)
 
