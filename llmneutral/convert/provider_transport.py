@@ -18,7 +18,7 @@ from llmneutral.convert.params import chosen_tool, narrowed
 from llmneutral.convert.settings import SETTINGS
 from llmneutral.convert.stream import Reader
 from llmneutral.convert.transport import Transport
-from llmneutral.errors import ConversionError
+from llmneutral.errors import ConfigurationError, ConversionError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.responses import NormalizedResponse, Usage
 from llmneutral.ir.stack import PromptStack
@@ -70,10 +70,17 @@ def as_transport(given: ProviderTransport) -> Transport:
     def frame(messages: Messages, job: Job) -> JSONObject:
         params = _params(job)  # first: it may take tools away
         tools = [_named(tool.to_openai(), job.names.native(tool.name, tool.path)) for tool in job.tools]
-        return given.build_kwargs(job.target.model, to_openai(messages), tools or None, **params)
+        made = given.build_kwargs(job.target.model, to_openai(messages), tools or None, **params)
+        if not isinstance(made, dict):
+            what = f"{type(given).__name__}.build_kwargs returned a {type(made).__name__}"
+            raise ConfigurationError(f"{what}; it has to return the keyword arguments of the call as a dict")
+        return made
 
     def read(body: Any, reader: Reader) -> None:
         answer = given.normalize_response(body)
+        if not isinstance(answer, NormalizedResponse):
+            what = f"{type(given).__name__}.normalize_response returned a {type(answer).__name__}"
+            raise TypeError(f"{what}, not a NormalizedResponse")
         reader.start(answer.id, answer.model)
         read_message(answer.message, reader)
         reader.usage({"usage": answer.usage}, replace=True)
@@ -111,6 +118,9 @@ def _params(job: Job) -> JSONObject:
         if choice.mode == "allowed":
             choice = narrowed(choice, job)
             params["tool_choice"] = choice.mode
+    if (schema := job.target.output_schema) is not None:  # asked for in the API's own field: it may have one
+        named = {"name": job.target.schema_name, "schema": schema}
+        params["response_format"] = {"type": "json_schema", "json_schema": named}
     return params
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import llmneutral
-from llmneutral import ConfigurationError
+from llmneutral import ConfigurationError, ProviderTransport
 from llmneutral.convert import registry
 from llmneutral.convert.registry import get_transport, register_transport, registered
 from llmneutral.transports import BUILT_IN
@@ -73,6 +73,29 @@ def test_a_package_may_bring_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
     assert registered()[-1] == "acme_chat"
     assert get_transport("acme_chat") is OWN
+
+
+@pytest.mark.parametrize("mode", ["", "  ", None, 5])
+def test_a_mode_has_a_name(mode: Any) -> None:
+    with pytest.raises(ConfigurationError, match="the API mode of a transport is"):
+        register_transport(mode, OWN)
+
+
+@pytest.mark.parametrize("what", [5, None, "acme", {}, object()])
+def test_what_is_no_transport_is_told_at_once(what: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"'acme_chat' is a .*; give a Transport, or a class derived"):
+        register_transport("acme_chat", what)
+    assert "acme_chat" not in registered()
+
+
+@pytest.mark.parametrize("what", [ProviderTransport, lambda needed: OWN])
+def test_what_cannot_be_made_is_told_when_it_is_wanted(what: Any) -> None:
+    register_transport("acme_chat", what)
+    with pytest.raises(ConfigurationError, match=r"'acme_chat' cannot be made: .* Give an instance"):
+        llmneutral.convert("q", "acme_chat")
+    register_transport("acme_chat", lambda: 5)  # type: ignore[arg-type,return-value]
+    with pytest.raises(ConfigurationError, match="'acme_chat' is a int"):
+        llmneutral.convert("q", "acme_chat")
 
 
 def test_what_is_registered_can_be_converted_for() -> None:
