@@ -136,7 +136,7 @@ def _plain_object(value: Any) -> Any:
         if callable(text := getattr(value, "to_text", None)):  # an artifact
             return text()
         if callable(dump := getattr(value, "model_dump", None)):  # a model of pydantic
-            return _plain(dump(mode="json"))
+            return _plain(_ordered(value, dump(mode="json")))
         if hasattr(value, "__dataclass_fields__"):
             from dataclasses import fields
 
@@ -145,7 +145,37 @@ def _plain_object(value: Any) -> Any:
         known = msgspec.to_builtins(value, builtin_types=(bytes, bytearray), enc_hook=_as_text)
     except TypeError:
         return _as_text(value)
+    if isinstance(value, msgspec.Struct) or hasattr(value, "__attrs_attrs__"):
+        known = _with_own_entries(value, known)
     return known if isinstance(known, str) else _plain(known)
+
+
+def _ordered(value: Any, dumped: Any) -> Any:
+    """What pydantic made of a value, with the lists that sets became in an order that is the same in every run."""
+    if isinstance(dumped, list):
+        if isinstance(value, set | frozenset):
+            return sorted(dumped, key=str)
+        pairs = zip(value, dumped, strict=False) if isinstance(value, list | tuple) else ()
+        return [_ordered(*pair) for pair in pairs] or dumped
+    if isinstance(dumped, dict):
+        own = {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else None
+        found = {key: getattr(value, key, None) if own is None else own.get(key) for key in dumped}
+        return {key: _ordered(found[key], each) for key, each in dumped.items()}
+    return dumped
+
+
+def _with_own_entries(value: Any, known: Any) -> Any:
+    """The entries of a struct or attrs object as they are, under the names it is written with.
+
+    What became of a set in them has no order any more, so the sets themselves have to be seen.
+    """
+    if not isinstance(value, msgspec.Struct):
+        return {each.name: getattr(value, each.name) for each in type(value).__attrs_attrs__ if each.name in known}
+    names = {each.encode_name: each.name for each in msgspec.structs.fields(value)}
+    if isinstance(known, dict):
+        return {key: getattr(value, names[key]) if key in names else entry for key, entry in known.items()}
+    tags = len(known) - len(names)  # an array: the tag, if any, and the entries
+    return [*known[:tags], *[getattr(value, name) for name in names.values()]]
 
 
 def _as_text(value: Any) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
 
+import attrs
+import msgspec
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral.ir.jsontext import dumps, loads, not_json, parse_object
+from llmneutral.ir.jsontext import dumps, loads, not_json, parse_object, plain_data
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
@@ -105,3 +114,100 @@ def test_what_holds_itself_is_found() -> None:
     ring: dict[str, object] = {}
     ring["ring"] = ring
     assert not_json(ring) == ("itself, or too many levels", "its root")
+
+
+# --- what JSON has no word for ------------------------------------------------------------------------
+
+WORDS = [f"word{number}" for number in range(20)]
+
+
+class Tagged(msgspec.Struct, tag="t", rename="camel", omit_defaults=True):
+    """A struct that is written under other names than it is read."""
+
+    own_words: set[str]
+    more: object = None
+
+
+class Row(msgspec.Struct, array_like=True, tag="row"):
+    """A struct that is written as an array."""
+
+    words: set[str]
+    last: int = 1
+
+
+@dataclasses.dataclass
+class Data:
+    """A dataclass."""
+
+    words: frozenset[str]
+    more: object = None
+
+
+@attrs.define
+class Defined:
+    """A class of attrs."""
+
+    words: set[str]
+
+
+class Inner(pydantic.BaseModel):
+    """A model inside another one."""
+
+    words: set[str]
+    day: date = date(2026, 1, 2)
+
+
+class Model(pydantic.BaseModel):
+    """A model of pydantic."""
+
+    inner: list[Inner]
+    by_number: dict[int, frozenset[str]]
+    pair: tuple[int, set[str]]
+
+
+def everything() -> dict[str, object]:
+    """Every kind of object that can hold a set."""
+    words = set(WORDS)
+    return {
+        "set": words,
+        "data": Data(frozenset(words), Tagged(words, Data(frozenset(words)))),
+        "row": Row(words),
+        "attrs": Defined(words),
+        "model": Model(inner=[Inner(words=words)], by_number={7: frozenset(words)}, pair=(1, words)),
+    }
+
+
+def test_sets_in_any_object_are_lists_in_one_order() -> None:
+    listed = sorted(WORDS)
+    assert plain_data(everything()) == {
+        "set": listed,
+        "data": {
+            "words": listed,
+            "more": {"type": "t", "ownWords": listed, "more": {"words": listed, "more": None}},
+        },
+        "row": ["row", listed, 1],
+        "attrs": {"words": listed},
+        "model": {
+            "inner": [{"words": listed, "day": "2026-01-02"}],
+            "by_number": {"7": listed},
+            "pair": [1, listed],
+        },
+    }
+
+
+def test_what_stands_for_its_default_stays_out() -> None:
+    assert plain_data(Tagged({"a"})) == {"type": "t", "ownWords": ["a"]}
+
+
+def test_an_answer_of_a_tool_is_the_same_text_in_every_run() -> None:
+    """The hashes of texts, and so the order of sets, differ from one process to the next."""
+    code = "import json; from tests.ir.test_jsontext import *; print(json.dumps(plain_data(everything())))"
+    root = str(Path(__file__).parents[2])
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(said) == 1
