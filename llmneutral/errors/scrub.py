@@ -78,8 +78,10 @@ _PATTERNS = (
         rf"\1{MASK}",
     ),
     (
-        rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b|{_SENTENCE})"
-        r"[A-Za-z0-9._~+/=\-]{6,}",
+        (
+            rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b|{_SENTENCE})"
+            r"[A-Za-z0-9._~+/=\-]{6,}"
+        ),
         rf"\1{MASK}",
     ),
 )
