@@ -152,7 +152,7 @@ def _turn(run: Run, response: NormalizedResponse) -> Step:
             run.acted()
             return True
         cut = message.content[-1] if response.finish_reason == "length" else None
-        plan = planned(calls, run.offer, known=known, twins=twins, cut=cut)
+        plan = planned(calls, run.allowed, known=known, twins=twins, cut=cut)
         return (yield from _ran(run, Batch(plan, run.publisher)))
     if response.finish_reason == "pause":
         return False

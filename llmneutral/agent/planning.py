@@ -18,6 +18,7 @@ from llmneutral.agent.outcome import error_result
 from llmneutral.convert import feedback
 from llmneutral.convert.checker import Problem, check
 from llmneutral.convert.names import CALLS, digest
+from llmneutral.convert.settings import ToolChoice
 from llmneutral.errors import ConfigurationError
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -77,6 +78,12 @@ class Offer:
     def names(self) -> list[str]:
         """The flat names, in order."""
         return list(reversed(self._by_name))
+
+    def within(self, choice: ToolChoice | None) -> Offer:
+        """Returns the tools that may be called under a choice of the caller's: what is ruled out is never run."""
+        if choice is None or choice.mode not in ("none", "allowed"):
+            return self
+        return Offer([tool for tool in self.tools if tool.native_name in choice.names or tool.name in choice.names])
 
     def find(self, call: Any) -> ToolDefinition | None:
         """Returns the tool that a call means; its flat name does too."""

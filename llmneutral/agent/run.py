@@ -17,6 +17,7 @@ from llmneutral.agent.memory import ConversationMemory
 from llmneutral.agent.planning import Answered, Offer
 from llmneutral.agent.result import AgentResult
 from llmneutral.agent.running import Bounds
+from llmneutral.convert.settings import tool_choice
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import info_of
 from llmneutral.errors import ToolLoopError
@@ -68,6 +69,7 @@ class Run:
         memory: What is remembered; None: nothing.
 
     Attributes:
+        allowed: The tools that the answer in progress may call.
         history: What was remembered when it began.
         messages: What it adds to the conversation.
         answered: The calls that have their results.
@@ -90,6 +92,7 @@ class Run:
         self.driver = driver
         self.given = tuple(given)
         self.offer = offer
+        self.allowed = offer
         self.system = system
         self.output_schema = output_schema
         self.settings = dict(settings or {})
@@ -151,6 +154,8 @@ class Run:
             del settings["tool_choice"]
         if self.steps and "tool_choice" not in settings and _forces(self.driver.settings.get("tool_choice")):
             settings["tool_choice"] = "auto"
+        chosen = settings.get("tool_choice", self.driver.settings.get("tool_choice"))
+        self.allowed = self.offer.within(None if chosen is None else tool_choice("tool_choice", chosen))
         return settings
 
     # --- as it goes on --------------------------------------------------------------------------

@@ -256,3 +256,31 @@ async def test_many_runs_at_once_over_one_driver() -> None:
         found = await asyncio.gather(*[Agent(driver).arun(f"question {n}") for n in range(8)])
         await driver.aclose()
     assert sorted([result.text for result in found]) == [f"answer {n}" for n in range(8)]
+
+
+GO = {"type": "function", "function": {"name": "go"}}
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "text"])
+@pytest.mark.parametrize(
+    "choice", ["none", {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [GO]}}]
+)
+def test_what_the_caller_ruled_out_is_not_run(native: bool, choice: Any) -> None:
+    """A model may call it all the same, above all where tools are text and it imitates its own earlier turns."""
+    counter = Counter()
+
+    def go() -> str:
+        """Goes."""
+        return "gone"
+
+    wanted = [("call", "c1", "count", '{"n": 1}')]
+    if not native:
+        wanted = [("text", 'Actions: [{"tag": "c1", "name": "count", "input": {"n": 1}}]')]
+    driver = Wired("chat_completions", wanted, "Answer: well" if not native else "well")
+    agent = Agent(driver, tools=[counter.tool(), go], use_native_tools=native)
+    result = agent.run("hi", tool_choice=choice)
+    assert result.text == "well"
+    assert counter.seen == []
+    (told,) = results(result.messages).values()
+    assert told.is_error
+    assert "There is no tool 'count'" in told.to_text()
