@@ -273,7 +273,7 @@ def test_what_the_caller_ruled_out_is_not_run(native: bool, choice: Any) -> None
         """Goes."""
         return "gone"
 
-    wanted = [("call", "c1", "count", '{"n": 1}')]
+    wanted: list[Any] = [("call", "c1", "count", '{"n": 1}')]
     if not native:
         wanted = [("text", 'Actions: [{"tag": "c1", "name": "count", "input": {"n": 1}}]')]
     driver = Wired("chat_completions", wanted, "Answer: well" if not native else "well")
