@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -146,6 +148,26 @@ def test_a_stream_that_breaks_is_closed_shown_and_raised(
         display.show(stream)
     assert stream.closed == 1
     assert captured.outputs[-1].data[MIME]["status"] == status
+
+
+def test_every_output_has_an_id_of_its_own(kernel: InteractiveShell) -> None:
+    """With the id of an earlier run, a front end would change the output of that run too."""
+    with capture_output() as captured:
+        for _ in range(3):
+            display.publish(bundle_of(stack())).update(bundle_of(stack()))
+    ids = [output.transient["display_id"] for output in captured.outputs]
+    assert len(ids) == 6
+    assert len(set(ids)) == 3
+
+
+def test_nothing_appends_to_an_output_and_nothing_runs_a_loop() -> None:
+    """Appending to an output of ipywidgets sends all of it again; a loop of our own would fail inside a kernel's."""
+    sources = sorted(Path(display.__file__).parent.rglob("*.py"))
+    assert len(sources) > 30
+    refused = re.compile(r"append_std|append_display|widgets\.Output\(|import Output|asyncio\.run|nest_asyncio")
+    found = [(path.name, match[0]) for path in sources for match in refused.finditer(path.read_text("utf-8"))]
+    assert found == []
+    assert refused.search("out.append_stdout('x')"), "it would be noticed"
 
 
 async def test_an_async_stream_is_awaited(kernel: InteractiveShell) -> None:

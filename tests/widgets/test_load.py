@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,7 +122,7 @@ def test_a_value_shows_itself_as_its_view(shell: Any) -> None:
 def test_an_exchange_is_not_shown_twice_by_the_cell_that_made_it(shell: Any) -> None:
     shell.extension_manager.load_extension("llmneutral")
     shell.push({"Exchange": Exchange, "Exchanges": Exchanges, "shell": shell})
-    made = "x = Exchange(id='x-1', status='complete', execution_count=shell.execution_count); {}"
+    made = "x = Exchange(id='x-1', status='complete', execution_count=shell.displayhook.prompt_count); {}"
     for value in ("x", "several"):
         with capture_output() as first:
             shell.run_cell(made.format("several = Exchanges([x, x]); " + value), store_history=True)
@@ -151,3 +152,33 @@ def test_loading_is_quick_silent_and_light(tmp_path: Path, record_property: Any)
     assert {name for name in names if not name.startswith("_")} == {"names", "began", "spent"}
     assert again.error is None
     assert len(again.outputs) == 1
+
+
+def test_it_lives_in_the_kernel_alone() -> None:
+    """No part of it is installed into a server or a front end, so their versions do not matter to it."""
+    found = importlib.metadata.distribution("llmneutral")
+    assert {entry.group for entry in found.entry_points} <= {"console_scripts"}
+    root = Path(loading.__file__).parent
+    assert {path.suffix for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts} <= {
+        ".py",
+        ".css",
+        ".typed",
+        "",
+    }
+    sources = "\n".join([path.read_text("utf-8") for path in root.rglob("*.py")])
+    for server in ("jupyter_server", "jupyterlab", "notebook.", "tornado", "jupyter_client", "google.colab"):
+        assert f"import {server}" not in sources
+        assert f"from {server}" not in sources
+
+
+def test_a_config_file_names_presets_and_defaults(shell: Any) -> None:
+    """What `c.PromptMagics.presets = …` in `ipython_config.py` makes of a shell that is begun with it."""
+    shell.config.PromptMagics.presets = {"warm": "openai-chat/gpt-x"}
+    shell.config.PromptMagics.provider = "warm"
+    shell.extension_manager.load_extension("llmneutral")
+    try:
+        with capture_output() as captured:
+            shell.run_cell("%prompt --dry-run Hi")
+    finally:
+        del shell.config["PromptMagics"]
+    assert captured.outputs[0].data[MIME]["model"] == "gpt-x"

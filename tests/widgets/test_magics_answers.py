@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -260,3 +261,76 @@ def test_a_missing_key_of_one_of_several_says_what_helps(
         assert "%provider key anthropic" in told
         assert "%provider local" in told
     assert asked.sent == [], "nobody was asked"
+
+
+def test_a_key_that_comes_into_the_environment_counts_at_once(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As `%load_ext dotenv` brings it there from a file; a kernel need not begin anew, and what was given stays."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "")  # so that nothing of it is left afterwards
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    (tmp_path / ".env").write_text("ANTHROPIC_API_KEY=sk-ant-first-0123456789\n")
+    assert "ANTHROPIC_API_KEY is not set" in str(cells.run("%prompt -p anthropic Hi").error)
+    cells.run(
+        f"import os, pathlib\nfor line in pathlib.Path({str(tmp_path / '.env')!r}).read_text().splitlines():\n"
+        "    os.environ.update([line.split('=', 1)])"
+    )
+    assert "ANTHROPIC_API_KEY set" in cells.run("%provider list").plain
+    kept = "session.providers.config('anthropic').prompt_driver"
+    assert cells.run(f"{kept}.api_key.read() == 'sk-ant-first-0123456789'").value is True
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "sk-ant-typed-0123456789")
+    cells.run("%provider key anthropic")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-second-0123456789")
+    assert cells.run(f"{kept}.api_key.read() == 'sk-ant-typed-0123456789'").value is True, "what was typed stays"
+    assert "sk-ant" not in "".join([cells.run("%provider list").plain, cells.run(f"repr({kept})").value])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What else goes out, and where
+
+
+def test_what_only_one_provider_knows_passes_through(cells: Cells) -> None:
+    asked = script(cells, DONE)
+    cells.run("%prompt -p {{me}} --set extra_body='{\"top_k\": 5}' --set top_p=0.5 --effort low Hi")
+    assert (asked.sent[0]["top_k"], asked.sent[0]["top_p"]) == (5, 0.5)
+
+
+def test_a_conversation_goes_on_with_another_provider(cells: Cells) -> None:
+    script(cells, CALL, DONE)
+    asked = script(cells, [("text", "Hot.")], api="anthropic_messages", name="other")
+    cells.run("%prompt -p {{me}} -s Terse. -t weather --run-tools How is Rome?")
+    ran = cells.run("%prompt -p {{other}} And tomorrow?")
+    assert ran.value.text == "Hot."
+    assert [message["role"] for message in asked.sent[0]["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert asked.sent[0]["system"] == "Terse."
+    assert "4 earlier messages sent" in ran.plain
+
+
+def test_the_result_is_the_object_wherever_it_is_looked_for(cells: Cells) -> None:
+    ran = cells.run("%prompt -p {{echo}} -o kept Hi")
+    assert cells.run("_ is kept").value is True
+    assert cells.run(f"Out[{ran.value.execution_count}] is kept").value is True
+
+
+async def test_calls_of_sync_code_work_inside_the_running_loop_of_a_kernel(cells: Cells) -> None:
+    assert asyncio.get_running_loop().is_running()
+    script(cells, CALL, DONE, DONE)
+    assert cells.run("%prompt -p {{me}} -t weather --run-tools How is Rome?").value.text == "It is sunny."
+    script(cells, DONE, CALL, DONE, stream=False)
+    assert cells.run("me.run('Hi').text").value == "It is sunny."
+
+    async def later(city: str) -> str:
+        """Tells the weather of a city."""
+        await asyncio.sleep(0)
+        return f"foggy in {city}"
+
+    later.__name__ = "weather"
+    cells.shell.user_ns["later"] = later
+    ran = cells.run("%prompt -p {{me}} --no-stream -t later --run-tools How is Rome?")
+    assert "foggy in Rome" in ran.html

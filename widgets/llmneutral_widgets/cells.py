@@ -6,7 +6,16 @@ it. Terminals and some clients give no id: then there is no key, and every quest
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+
+def number_of(shell: Any) -> int | None:
+    """Returns the number of the execution that is going on, as it stands beside the cell; None outside of IPython.
+
+    IPython 9.18 counts on before a cell is run, earlier versions after it; what counts results knows which.
+    """
+    counted: int | None = getattr(getattr(shell, "displayhook", None), "prompt_count", None)
+    return counted
 
 
 class Key(NamedTuple):

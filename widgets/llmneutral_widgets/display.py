@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle, bundle_of
+from llmneutral_widgets.cells import number_of
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
 
@@ -154,5 +155,5 @@ def _exchange(stream: Any, error: BaseException | None = None) -> Exchange:
         conversions={} if conversion is None else {conversion.api: conversion},
         deltas=tuple(getattr(stream, "record", None) or ()),
         error=error if isinstance(error, Exception) else None,
-        execution_count=getattr(shell(), "execution_count", None),
+        execution_count=number_of(shell()),
     )

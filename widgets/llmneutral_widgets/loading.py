@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from llmneutral_widgets.cells import RUNS
+from llmneutral_widgets.cells import RUNS, number_of
 from llmneutral_widgets.completion import EXPRESSION, completers, names_completer
 from llmneutral_widgets.magics import magics_class, question_class
 
@@ -115,7 +115,7 @@ def _show_elsewhere(value: Any) -> None:
     from llmneutral_widgets.bundles import bundle_of
 
     exchanges = value if isinstance(value, list) else [value]
-    now = getattr(display.shell(), "execution_count", None)
+    now = number_of(display.shell())
     if not exchanges or any([each.execution_count is None or each.execution_count != now for each in exchanges]):
         display.publish(bundle_of(value))
 

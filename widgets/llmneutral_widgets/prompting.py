@@ -15,7 +15,7 @@ import msgspec
 from llmneutral_widgets import comparing, display
 from llmneutral_widgets.asking import Outcome, Question, ask, ask_all, cleaned
 from llmneutral_widgets.bundles import Bundle, exchanges_bundle, stack_bundle
-from llmneutral_widgets.cells import RUNS, Key
+from llmneutral_widgets.cells import RUNS, Key, number_of
 from llmneutral_widgets.composing import Composed, compose
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id
 from llmneutral_widgets.formats import FormSink, first_code, formed
@@ -170,7 +170,7 @@ def _question(here: Here, plan: Plan, asked: Asked) -> Question:
         run_tools=plan.given.run_tools,
         options=plan.given.options,
         prices=here.session.prices,
-        execution_count=getattr(here.ip, "execution_count", None),
+        execution_count=number_of(here.ip),
     )
 
 
@@ -287,7 +287,7 @@ def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
         messages=plan.sent.added,
         history={"messages": plan.sent.earlier},
         stack=plan.stack,
-        execution_count=getattr(here.ip, "execution_count", None),
+        execution_count=number_of(here.ip),
     )
     display.publish(comparing.dry_bundle(exchange, found))
     return exchange
