@@ -215,7 +215,7 @@ class _Pairing:
             return messages
         if len(messages) > 1 and with_calls != messages[-1:]:
             content = tuple([c for m in messages for c in m.content])
-            self.job.note("merged", "the results of a turn's calls follow the whole turn", *content)
+            self.job.note("merged", "results have to follow the calls, so the turn is joined before them", *content)
             messages = [Message("assistant", content, messages[0].name)]
         calls = [self.calls[id(c)] for m in messages for c in m.content if id(c) in self.calls]
         out = [self._stripped(m) for m in messages]
@@ -232,7 +232,8 @@ class _Pairing:
         kept = _without(message.content, gone)
         sealed = [c for c in kept if type(c) is ThinkingMessageContent and (c.seal or c.is_redacted)]
         if sealed:
-            self.job.note("dropped", "a call of the turn was removed, so the seal of its thinking is dead", *sealed)
+            why = "a call of this turn was removed; the signature of its reasoning is valid only for the whole turn"
+            self.job.note("dropped", why, *sealed)
             kept = _without(kept, sealed)
         if not kept:
             filler = TextMessageContent(CALL_REMOVED)

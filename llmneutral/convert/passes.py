@@ -71,10 +71,9 @@ def _lift_system(messages: Messages, job: Job) -> Messages:
         return messages
     late = [i for i in range(start, len(messages)) if messages[i].is_system()]
     if job.setting("late_system") == "hoist":
+        why = "late instructions move to the start of the conversation, as late_system='hoist' says"
         for i in late:
-            job.note(
-                "moved", "late instructions are hoisted to the start, as late_system='hoist' says", *messages[i].content
-            )
+            job.note("moved", why, *messages[i].content)
         head = messages[:start] + [messages[i] for i in late]
         return head + [m for m in messages[start:] if not m.is_system()]
     out = messages[:start]
@@ -95,7 +94,7 @@ def _as_user(message: Message, job: Job) -> Message:
     for block in message.content:
         if type(block) is Text:
             new = msgspec.structs.replace(block, text=f"<system>\n{block.text}\n</system>")
-            why = "an instruction in mid-conversation stands in a turn of the user: hoisting would change the prefix"
+            why = "instructions cannot stand in mid-conversation here, so they stay in their place as text of the user"
             job.note("rewritten", why, block, new=new)
             block = new
         content.append(block)
@@ -138,7 +137,9 @@ def _merge_same_role(messages: Messages, job: Job) -> Messages:
         for message in others:
             only_results = only_results and results_only(message)
             if not only_results and message.content:
-                job.note("merged", "neighbours of one role are one turn here", *message.content)
+                job.note(
+                    "merged", "messages in a row from one role are one turn here: they are joined", *message.content
+                )
             content += message.content
         names = dict.fromkeys([message.name for message in (first, *others) if message.name])
         out.append(Message(first.role, tuple(content), ", ".join(names) or None))
@@ -171,7 +172,7 @@ def _last_turn(messages: Messages, job: Job) -> Messages:
         return messages
     last = messages[-1]
     if job.facts.prefill is False:
-        new = filler(CONTINUE, "this model takes no unfinished answer as the last turn", job)
+        new = filler(CONTINUE, "this model continues no answer that was begun for it: the user asks for more", job)
         return [*messages, Message("user", (new,))]
     if not last.content:
         return messages[:-1]
@@ -180,9 +181,9 @@ def _last_turn(messages: Messages, job: Job) -> Messages:
         return messages
     if stripped:
         new = msgspec.structs.replace(block, text=stripped)
-        job.note("rewritten", "an unfinished answer must not end in white space", block, new=new)
+        job.note("rewritten", "an answer that the model is to continue must not end in white space", block, new=new)
         return [*messages[:-1], with_content(last, (*last.content[:-1], new))]
-    job.note("dropped", "an unfinished answer must not end in white space", block)
+    job.note("dropped", "an answer that the model is to continue must not end in white space", block)
     rest = last.content[:-1]
     return [*messages[:-1], with_content(last, rest)] if rest else messages[:-1]
 
@@ -321,7 +322,7 @@ def _without_media(
     for block in message.content:
         if message.role == "assistant" and type(block) in assistant and not getattr(block, "id", None):
             label = "Image" if type(block) is ImageMessageContent else "Attachment"
-            job.note("moved", f"a turn of the assistant cannot hold {label.lower()}s here; the user shows it", block)
+            job.note("moved", f"an answer cannot hold {label.lower()}s here: a message of the user shows it", block)
             waiting += [Text(f"{label} from the previous answer:"), block]
         elif type(block) is Result and block.parts and any(type(part) in results for part in block.parts):
             content.append(_result_without_media(block, results, waiting, job))

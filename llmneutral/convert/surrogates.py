@@ -12,6 +12,8 @@ from llmneutral.convert.look import json_of
 from llmneutral.ir.contents import ActionCallMessageContent, InvalidActionCallMessageContent, TextMessageContent
 from llmneutral.ir.tools import ToolDefinition
 
+HALF = "half of a character (an unpaired surrogate)"
+REPLACED = "cannot be written: U+FFFD stands for it"
 PARTICIPANT = attrgetter("name")
 NAMED = (ToolDefinition, ActionCallMessageContent, InvalidActionCallMessageContent)
 NAMES = ("name", "path")
@@ -80,7 +82,7 @@ def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
     tools = job.tools if json_of(given) is not None else tuple([scrub_value(tool) for tool in job.tools])
     if any(a is not b for a, b in zip(tools, job.tools, strict=True)):
         names = [repr(a.native_name) for a, b in zip(tools, job.tools, strict=True) if a is not b]
-        job.note("coerced", f"unpaired surrogates in the tools {', '.join(names)} became U+FFFD")
+        job.note("coerced", f"{HALF} in the tools {', '.join(names)} {REPLACED}")
         job.tools = tools
     odd_names = not look.is_plain and any(map(has_surrogates, filter(None, map(PARTICIPANT, messages))))
     if not found and not odd_names:
@@ -90,12 +92,12 @@ def _scrub_surrogates(messages: Messages, job: Job) -> Messages:
         name = message.name
         if name is not None and has_surrogates(name):
             name = scrubbed(name)
-            job.note("coerced", "unpaired surrogates in the name of a participant became U+FFFD", *message.content)
+            job.note("coerced", f"{HALF} in the name of a participant {REPLACED}", *message.content)
         content = list(message.content)
         for place, block in enumerate(content):
             if id(block) in found:
                 content[place] = scrub_value(block)
-                job.note("coerced", "unpaired surrogates became U+FFFD", block, new=content[place])
+                job.note("coerced", f"{HALF} {REPLACED}", block, new=content[place])
         out.append(msgspec.structs.replace(message, content=tuple(content), name=name))
     return out
 

@@ -43,7 +43,7 @@ def _native(block: Thinking, message: Message, job: Job) -> str | None:
     if not is_sealed(block):
         return "reasoning without its signature is refused here"
     if same_origin(block, job) is False:
-        return "the signature of this reasoning is another model's or endpoint's"
+        return "the signature of this reasoning is valid only for the model and endpoint that gave it"
     return None
 
 

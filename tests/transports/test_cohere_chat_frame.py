@@ -176,11 +176,17 @@ def test_cache_marks_are_dropped_once() -> None:
         (c.ThinkingMessageContent("hm", origin=c.Origin("cohere_chat")), None),
         (c.ThinkingMessageContent("hm", origin=c.Origin("cohere_chat", "command-a-03-2025")), None),
         (c.ThinkingMessageContent("hm"), "it is not known who made this reasoning"),
-        (c.ThinkingMessageContent("hm", signature="s"), "the reasoning is sealed for another API"),
-        (c.ThinkingMessageContent(data="blob"), "the reasoning is sealed for another API"),
+        (
+            c.ThinkingMessageContent("hm", signature="s"),
+            "this reasoning is signed or encrypted, and only the API that gave it can read it",
+        ),
+        (
+            c.ThinkingMessageContent(data="blob"),
+            "this reasoning is signed or encrypted, and only the API that gave it can read it",
+        ),
         (
             c.ThinkingMessageContent("hm", origin=c.Origin("mistral_chat", "m")),
-            "the reasoning is another model's or endpoint's",
+            "this reasoning was written by another model, or at another endpoint",
         ),
         (c.ThinkingMessageContent("", origin=c.Origin("cohere_chat")), "the reasoning has no text that could go back"),
     ],

@@ -154,13 +154,22 @@ def origin(model: str | None = NEW, api: str = "mistral_chat") -> c.Origin:
         (c.ThinkingMessageContent("", signature="s", origin=origin()), None),
         (c.ThinkingMessageContent("hm"), "it is not known who made this reasoning"),
         (c.ThinkingMessageContent("", origin=origin()), "the reasoning has no text that could go back"),
-        (c.ThinkingMessageContent("hm", origin=origin("other")), "the reasoning is another model's or endpoint's"),
+        (
+            c.ThinkingMessageContent("hm", origin=origin("other")),
+            "this reasoning was written by another model, or at another endpoint",
+        ),
         (
             c.ThinkingMessageContent("hm", signature="s", origin=origin(api="anthropic_messages")),
-            "the reasoning is another model's or endpoint's",
+            "this reasoning was written by another model, or at another endpoint",
         ),
-        (c.ThinkingMessageContent(data="blob"), "the reasoning is sealed for another API"),
-        (c.ThinkingMessageContent("hm", encrypted_content="e"), "the reasoning is sealed for another API"),
+        (
+            c.ThinkingMessageContent(data="blob"),
+            "this reasoning is signed or encrypted, and only the API that gave it can read it",
+        ),
+        (
+            c.ThinkingMessageContent("hm", encrypted_content="e"),
+            "this reasoning is signed or encrypted, and only the API that gave it can read it",
+        ),
     ],
 )
 def test_which_reasoning_goes_back(block: Any, why: str | None) -> None:

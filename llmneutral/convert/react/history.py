@@ -108,9 +108,8 @@ class History:
             return message
         block: Any = message.content[first]
         new = msgspec.structs.replace(block, text=f"Answer: {block.text}")
-        self.job.note(
-            "rewritten", "a line of the answer reads like a heading, so the answer has one too", block, new=new
-        )
+        why = "a line of the answer looks like a heading of this format, so the answer gets a heading of its own"
+        self.job.note("rewritten", why, block, new=new)
         self._edited = True
         return with_content(message, (*message.content[:first], new, *message.content[first + 1 :]))
 

@@ -103,7 +103,7 @@ def _switched(effort: str, job: Job, payload: JSONObject, on: JSONObject, off: J
     """A switch without levels."""
     if effort == "none":
         if job.facts.thinking_off == "never":
-            job.note("coerced", "reasoning_effort: this model thinks all the same; 'none' is sent, and not heeded")
+            job.note("coerced", "reasoning_effort: 'none' is sent, but this model thinks all the same")
         extra(payload, **off)
         return
     extra(payload, **on)

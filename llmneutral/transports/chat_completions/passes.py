@@ -49,9 +49,9 @@ def keeps(block: c.ThinkingMessageContent, message: Message, job: Job) -> str | 
         return "replay_reasoning is off"
     own = same_origin(block, job)
     if own is False:
-        return "the reasoning is another model's or endpoint's"
+        return "this reasoning was written by another model, or at another endpoint"
     if own is None and (block.seal or block.is_redacted):
-        return "the reasoning is sealed for another API"
+        return "this reasoning is signed or encrypted, and only the API that gave it can read it"
     if not block.text and not (
         job.facts.reasoning_field == "reasoning_details" and (block.native or {}).get("reasoning_details")
     ):
@@ -104,7 +104,8 @@ def _signed(message: Message, job: Job) -> Message:
     if not calls or getattr(calls[0], "thought_signature", SENTINEL) is not None:
         return message
     new = msgspec.structs.replace(calls[0], thought_signature=SENTINEL)
-    job.note("added", "this model demands a thought signature on the first call of a step", calls[0], new=new)
+    why = "this model wants a thought signature on the first call of a step; a value that skips the check stands for it"
+    job.note("added", why, calls[0], new=new)
     return with_content(message, [new if block is calls[0] else block for block in message.content])
 
 
@@ -134,7 +135,7 @@ def _alternate_roles(messages: Messages, job: Job) -> Messages:
         if last is None or last.role != message.role or message.is_system() or _ends_in_result(last, message):
             out.append(message)
             continue
-        job.note("merged", "roles must alternate here: neighbours of one role are one message", *message.content)
+        job.note("merged", "roles have to take turns here: messages in a row from one are joined", *message.content)
         out[-1] = with_content(last, _joined(last.content, message.content, job))
     return out if len(out) < len(messages) else messages
 

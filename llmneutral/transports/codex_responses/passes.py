@@ -113,7 +113,7 @@ def _led_on(message: Message, followed: bool, job: Job) -> Message:
     gone = message.content[end:]
     if not gone:
         return message
-    job.note("dropped", "reasoning with nothing after it in its turn is refused", *gone)
+    job.note("dropped", "this API refuses reasoning that no text or call of the same turn follows", *gone)
     return with_content(message, message.content[:end])
 
 

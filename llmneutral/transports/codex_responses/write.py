@@ -142,7 +142,7 @@ def _item_id(item_id: Any, content: BaseMessageContent, job: Job) -> str | None:
     if not isinstance(item_id, str) or not item_id:
         return None
     if not job.facts.item_ids:
-        job.note("rewritten", "this endpoint takes no item ids; the item goes without its own", content)
+        job.note("rewritten", "this endpoint takes no ids of items, so this one goes without its id", content)
         return None
     if len(item_id) > LONGEST_ID:
         job.note("rewritten", f"an item id of more than {LONGEST_ID} characters is refused; the item has none", content)

@@ -22,9 +22,9 @@ def keeps(block: c.ThinkingMessageContent, message: Message, job: Job) -> str | 
         return "replay_reasoning is off"
     own = same_origin(block, job)
     if own is False:
-        return "the reasoning is another model's or endpoint's"
+        return "this reasoning was written by another model, or at another endpoint"
     if block.seal or block.is_redacted:
-        return "the reasoning is sealed for another API"
+        return "this reasoning is signed or encrypted, and only the API that gave it can read it"
     if own is None:
         return "it is not known who made this reasoning"
     return None if block.text else "the reasoning has no text that could go back"

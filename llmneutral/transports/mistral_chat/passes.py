@@ -33,9 +33,9 @@ def keeps(block: c.ThinkingMessageContent, message: Message, job: Job) -> str | 
         return "replay_reasoning is off"
     own = same_origin(block, job)
     if own is False:
-        return "the reasoning is another model's or endpoint's"
+        return "this reasoning was written by another model, or at another endpoint"
     if block.encrypted_content is not None or block.is_redacted:
-        return "the reasoning is sealed for another API"
+        return "this reasoning is signed or encrypted, and only the API that gave it can read it"
     if own is None and block.signature is None:
         return "it is not known who made this reasoning"
     if not block.text and block.signature is None:
@@ -84,7 +84,7 @@ def _no_silent_answer(messages: Messages, job: Job) -> Messages:
         return messages
     last = messages[-1]
     if _is_silent(last):
-        job.note("dropped", "an unfinished answer without a word begins nothing", *last.content)
+        job.note("dropped", "the last answer is empty, so there is nothing for the model to continue", *last.content)
         messages = messages[:-1]
     return [_spoken(message, job) if message.content and _is_silent(message) else message for message in messages]
 
