@@ -9,6 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (ROOT / "llmneutral", ROOT / "widgets" / "llmneutral_widgets")
+IMAGES = ROOT / ".github" / "images"
+"""The pictures of README.md."""
+MOST_IMAGE_BYTES = 150_000
 
 
 @cache
