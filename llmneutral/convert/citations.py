@@ -63,10 +63,15 @@ def room_for_format(wanted: Wanted) -> Pass:
     return Pass("room_for_format", run)
 
 
+def is_cited(document: DocumentMessageContent) -> bool:
+    """Whether a document is to be cited."""
+    return _is_on((document.native or {}).get("citations"))
+
+
 def _cites(block: Any) -> bool:
     """Whether a block, or one inside it, asks for citations."""
     if type(block) is DocumentMessageContent:
-        return _is_on((block.native or {}).get("citations"))
+        return is_cited(block)
     if type(block) is GenericMessageContent:
         return any([_is_on(holder.get("citations")) for holder in _holders(block.value)])
     return type(block) is ActionResultMessageContent and any([_cites(part) for part in block.parts or ()])

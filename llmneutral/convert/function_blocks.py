@@ -22,9 +22,5 @@ def generic(block: c.GenericMessageContent, job: Job) -> JSONObject:
 
 def call(block: Call, job: Job) -> JSONObject:
     """A call; its arguments as they were written, byte for byte."""
-    if block.native is not None and block.native.get("custom"):
-        job.note("rewritten", "this API knows no custom tools; the call goes as one of a function", block)
-    if getattr(block, "thought_signature", None) is not None:
-        job.note("coerced", "the thought signature of a call means nothing to this API; it is not sent", block)
     function = {"name": job.names.native(block.name, block.path), "arguments": arguments_text(block, job)}
     return {"id": block.tag, "type": "function", "function": function}

@@ -118,16 +118,22 @@ class Look:
 
     @cached_property
     def dressed(self) -> list[Any]:
-        """The blocks that have more than their plain fields: a cache mark, citations, what one API needs back."""
+        """The blocks that have more than their plain fields: a cache mark, citations, a signature, something native."""
         if self.kinds == {TextMessageContent}:
-            return [block for block in self.blocks if block.cache or block.native or block.citations]
-        return [b for b in self.blocks if b.cache or b.native or (type(b) is TextMessageContent and b.citations)]
+            return [b for b in self.blocks if b.cache or b.native or b.citations or b.thought_signature]
+        return [
+            b
+            for b in self.blocks
+            if b.cache
+            or b.native
+            or ((kind := type(b)) is TextMessageContent and (b.citations or b.thought_signature))
+            or (kind is ActionCallMessageContent and b.thought_signature)
+        ]
 
     @cached_property
     def has_marks(self) -> bool:
         """Whether a block has a cache mark."""
-        plain = self.kinds == {TextMessageContent}  # then `dressed` is known already
-        return any([block.cache for block in (self.dressed if plain else self.blocks)])
+        return any([block.cache for block in self.dressed])
 
     @cached_property
     def written(self) -> bytes | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from llmneutral.convert.cache import limit_cache_marks, marks_on_results
 from llmneutral.convert.citations import room_for_format
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -61,6 +62,7 @@ MESSAGES = Transport(
         fill_empty,  # 6. what is left empty
         room_for_format(wanted_schema),
         limit_cache_marks,
+        tell_marks("signed_texts", "signed_calls", "custom_calls"),
     ),
     blocks=BLOCKS,
     tool=tool,

@@ -149,6 +149,8 @@ def document(block: DocumentMessageContent, job: Job) -> JSONObject:
         return _marked({"type": "text", "text": as_note(block)}, block, job)
     node: JSONObject = {"type": "document", "source": source}
     title = block.title if block.title is not None else block.name
+    if block.name and title != block.name:
+        job.note("coerced", "the file name of a document has no place beside its title here", block)
     if title:
         node["title"] = title
     if block.context:
@@ -216,7 +218,6 @@ def _result_part(block: Any, result: ActionResultMessageContent, job: Job) -> JS
         job.note("rewritten", f"a result loses its block {block.to_text()}: only {block.origin.api} knows it", result)
         return None
     if isinstance(block, TextMessageContent) and block.citations:
-        job.note("rewritten", "texts of a result have no citations here", result)
         return {"type": "text", "text": block.text}
     return part(block, result, job)
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from llmneutral.convert.cache import limit_cache_marks, marks_on_results
 from llmneutral.convert.citations import room_for_format
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -78,6 +79,7 @@ CONVERSE = Transport(
         room_for_format(wanted_schema),
         document_names,
         limit_cache_marks,
+        tell_marks("signed_texts", "signed_calls", "custom_calls"),
     ),
     blocks=BLOCKS,
     tool=tool,

@@ -230,8 +230,6 @@ def _result_part(block: Any, result: ActionResultMessageContent, job: Job) -> JS
     if isinstance(block, TextMessageContent):
         if block.native and (given := own_native(block, "json")):
             return given
-        if block.citations:
-            job.note("rewritten", "texts of a result have no citations here", result)
         return {"text": block.text}
     job.note.became(block, result)
     if isinstance(block, GenericMessageContent):

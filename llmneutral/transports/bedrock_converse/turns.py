@@ -108,6 +108,8 @@ def _named(block: Document, holder: Any, taken: set[str], job: Job) -> Document:
     media_type = canonical_type(block.media_type)
     if media_type not in DOCUMENTS and ending is not None:
         media_type = TYPES[ending]
+    if stem and given is not block.name and given not in (stem, block.name):
+        job.note("coerced", "the file name of a document has no place beside its title here", holder)
     name = _unique(fit_name(stem if given is block.name else given), taken)
     taken.add(name)
     if name != (stem if given is block.name else given):

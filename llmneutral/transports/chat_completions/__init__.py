@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from llmneutral.convert.cache import marks_on_results
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -65,6 +66,7 @@ CHAT_COMPLETIONS = Transport(
         passes.SIGN_CALLS,
         marks_on_results,
         passes.MARKS,
+        tell_marks("citations", "signed_texts", "cited_documents", "categories"),
     ),
     blocks=BLOCKS,
     tool=tool,

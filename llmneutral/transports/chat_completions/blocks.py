@@ -42,16 +42,7 @@ def is_official(job: Job) -> bool:
 
 def text(block: c.TextMessageContent, job: Job) -> JSONObject:
     """Text as a part; `frame` writes a single one as a plain string."""
-    tell_unsent(block, job)
     return marked({"type": "text", "text": block.text}, block, job)
-
-
-def tell_unsent(block: c.TextMessageContent, job: Job) -> None:
-    """Says what of a text block has no place in this API."""
-    if block.citations:
-        job.note("coerced", "the citations of a text do not go back: this API takes none", block)
-    if block.thought_signature is not None:
-        job.note("coerced", "the thought signature of a text does not go back: this API has no place for it", block)
 
 
 def image(block: c.ImageMessageContent, job: Job) -> JSONObject:

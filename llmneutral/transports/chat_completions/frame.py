@@ -19,7 +19,7 @@ from llmneutral.ir import contents as c
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import ToolDefinition
-from llmneutral.transports.chat_completions.blocks import is_official, tell_unsent
+from llmneutral.transports.chat_completions.blocks import is_official
 from llmneutral.transports.chat_completions.params import output_schema
 from llmneutral.transports.chat_completions.request import RewrittenTool
 
@@ -77,11 +77,7 @@ def turns(messages: Messages, job: Job) -> list[JSONObject]:
 
 def is_plain_talk(look: Look) -> bool:
     """Whether all there is are messages of one plain text each: the most frequent case, written at once."""
-    return (
-        look.is_plain
-        and _ROLES.keys() >= set(look.roles)
-        and not any([block.thought_signature for block in look.blocks])
-    )
+    return look.is_plain and _ROLES.keys() >= set(look.roles)
 
 
 def _turn(message: Message, roles: Mapping[str, str], job: Job) -> list[JSONObject]:
@@ -146,7 +142,6 @@ def _write_content(node: JSONObject, blocks: list[Any], job: Job) -> None:
     """One plain text is a string, anything else a list of parts; some servers take strings only."""
     only = blocks[0] if len(blocks) == 1 else None
     if type(only) is Text and not only.cache:
-        tell_unsent(only, job)
         node["content"] = only.text
         job.mark(node, only, key="content")
     elif job.facts.string_content_only:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from llmneutral.convert.cache import limit_cache_marks
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.transport import Transport
 from llmneutral.transports.codex_responses.frame import frame
@@ -30,7 +31,12 @@ def endpoint(target: Target) -> tuple[str, str]:
 RESPONSES = Transport(
     api_mode=API,
     doc="https://developers.openai.com/api/docs/guides/migrate-to-responses",
-    passes=(*PASSES, own_tools, limit_cache_marks),
+    passes=(
+        *PASSES,
+        own_tools,
+        limit_cache_marks,
+        tell_marks("citations", "signed_texts", "signed_calls", "cited_documents"),
+    ),
     blocks=BLOCKS,
     tool=tool,
     params=PARAMS,

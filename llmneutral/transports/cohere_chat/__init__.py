@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from llmneutral.convert.cache import limit_cache_marks, marks_on_results
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -58,6 +59,7 @@ COHERE = Transport(
         passes.ASK_FOR_JSON,
         marks_on_results,
         limit_cache_marks,
+        tell_marks("signed_texts", "signed_calls", "custom_calls"),
     ),
     blocks=BLOCKS,
     tool=tool,

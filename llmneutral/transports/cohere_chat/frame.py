@@ -72,8 +72,6 @@ def turns(messages: Messages, documents: list[JSONObject], job: Job) -> list[JSO
     if look.is_plain and ROLES.keys() >= set(look.roles):
         out: list[JSONObject] = []
         for role, block in zip(look.roles, look.blocks, strict=True):
-            if block.thought_signature is not None:
-                tell_unsent(block, job)
             out.append({"role": ROLES[role], "content": block.text})
             if job.trace is not None:
                 job.mark(out[-1], block, key="content")

@@ -7,6 +7,7 @@ beside it read a request, `answer` an answer; the table that ties them together 
 from __future__ import annotations
 
 from llmneutral.convert.cache import limit_cache_marks
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -54,6 +55,7 @@ GEMINI = Transport(
         fill_empty,
         sign_calls,  # when it is settled what a step is
         limit_cache_marks,
+        tell_marks("custom_calls", "cited_documents"),
     ),
     blocks=BLOCKS,
     tool=tool,

@@ -305,7 +305,7 @@ def _instructions(messages: Messages, job: Job) -> JSONObject | None:
 def _contents(messages: Messages, start: int, job: Job) -> list[JSONObject]:
     """The turns; conversations of one plain text a turn are written at once, for that is what most of them are."""
     look = job.look(messages)
-    if look.is_plain and not any([block.thought_signature for block in look.blocks]):
+    if look.is_plain:
         texts: list[JSONObject] = [{"text": words} for words in look.texts[start:]]
         job.mark_each(texts, look.blocks[start:])
         return [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from llmneutral.convert.cache import marks_on_results
 from llmneutral.convert.job import Target
+from llmneutral.convert.marks import tell_marks
 from llmneutral.convert.names import IdRule, NameRule
 from llmneutral.convert.pairing import canonical_ids, pair_results
 from llmneutral.convert.passes import (
@@ -64,6 +65,7 @@ MISTRAL = Transport(
         passes.SYSTEM_NOT_LAST,
         marks_on_results,
         chat.MARKS,
+        tell_marks("signed_texts", "signed_calls", "custom_calls", "cited_documents"),
     ),
     blocks=BLOCKS,
     tool=tool,

@@ -40,8 +40,6 @@ def tell_unsent(block: c.TextMessageContent, job: Job) -> None:
     """Says what of a text block has no place in this API."""
     if any([cite.get("type") != "reference" for cite in block.citations]):
         job.note("coerced", "the citations of a text do not go back: they are another API's", block)
-    if block.thought_signature is not None:
-        job.note("coerced", "the thought signature of a text does not go back: this API has no place for it", block)
 
 
 def thinking(block: c.ThinkingMessageContent, job: Job) -> JSONObject:
