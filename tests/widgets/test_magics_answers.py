@@ -50,7 +50,11 @@ def weather(city: str) -> str:
 
 def script(cells: Cells, *answers: Any, api: str = "chat_completions", name: str = "me", stream: bool = True) -> Any:
     """Makes a driver of a name that gives these answers."""
-    made = Scripted(*[(chunks if stream else whole)(answer, api=api) for answer in answers], api_mode=api)
+    given = [
+        answer if isinstance(answer, BaseException) else (chunks if stream else whole)(answer, api=api)
+        for answer in answers
+    ]
+    made = Scripted(*given, api_mode=api)
     cells.shell.user_ns[name] = made
     return made
 
@@ -316,6 +320,17 @@ def test_the_result_is_the_object_wherever_it_is_looked_for(cells: Cells) -> Non
     ran = cells.run("%prompt -p {{echo}} -o kept Hi")
     assert cells.run("_ is kept").value is True
     assert cells.run(f"Out[{ran.value.execution_count}] is kept").value is True
+
+
+def test_all_frames_are_shown_on_request(cells: Cells) -> None:
+    script(cells, llmneutral.InvalidRequestError("no"), llmneutral.InvalidRequestError("no"))
+    short = cells.run("%prompt -p {{me}} Hi").error._render_traceback_()
+    assert len(short) == 1
+    cells.run("%config PromptMagics.tracebacks = 'full'")
+    full = cells.run("%prompt -p {{me}} Hi").error._render_traceback_()
+    assert len(full) > 5
+    assert "asking.py" in "".join(full)
+    assert full[-1].endswith("InvalidRequestError: no")
 
 
 async def test_calls_of_sync_code_work_inside_the_running_loop_of_a_kernel(cells: Cells) -> None:
