@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,65 @@ def test_the_model_is_fetched_while_the_image_is_built(binder: Path) -> None:
 
 def test_start_ends_in_what_it_was_given(binder: Path) -> None:
     assert (binder / "start").read_text(encoding="utf-8").rstrip().splitlines()[-1] == 'exec "$@"'
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What Binder would do, without its image
+
+
+def _run(root: Path, *command: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    own = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **(env or {})}
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False, env=own)
+
+
+@pytest.fixture(scope="module")
+def image(root: Path) -> list[str]:
+    """The steps by which repo2docker would build the image; it needs no Docker to tell them."""
+    found = _run(root, sys.executable, "-m", "repo2docker", "--no-build", "--debug", str(root))
+    assert found.returncode == 0, found.stderr
+    assert "Building conda environment for python=3.12" in found.stdout + found.stderr
+    return [line.strip() for line in found.stdout.splitlines()]
+
+
+def _step(image: list[str], text: str) -> int:
+    (found,) = [number for number, line in enumerate(image) if text in line]
+    return found
+
+
+def test_the_library_is_installed_when_its_files_are_there_and_the_model_after_it(image: list[str]) -> None:
+    """repo2docker installs a list of packages before it copies the rest, unless the list names the folder itself."""
+    files = _step(image, "COPY --chown=0:0 src/ ${REPO_DIR}/")
+    library = _step(image, 'pip install --no-cache-dir -r "binder/requirements.txt"')
+    model = _step(image, "RUN ./binder/postBuild")
+    assert files < library < model
+    users = [line for line in image[:model] if line.startswith("USER")]
+    assert users[-1] == "USER ${NB_USER}", "the model lies in the reader's home"
+
+
+def test_every_start_goes_through_the_script(image: list[str]) -> None:
+    _step(image, 'ENV R2D_ENTRYPOINT="${REPO_DIR}/binder/start"')
+
+
+def test_pip_reads_the_requirements_and_they_go_together(root: Path) -> None:
+    """Everything is installed here already: only the library is built anew, and pip needs no index."""
+    options = "--dry-run --no-index --no-build-isolation --disable-pip-version-check -r binder/requirements.txt"
+    found = _run(root, sys.executable, "-m", "pip", "install", *options.split())
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines()[-1].startswith("Would install llmneutral-")
+    assert "does not provide the extra" not in found.stdout + found.stderr
+
+
+@pytest.mark.live
+def test_post_build_runs(root: Path) -> None:
+    """The model is here already: nothing is fetched."""
+    found = _run(root, "binder/postBuild", env={"PIP_NO_INDEX": "1"})
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip().endswith(".gguf")
+
+
+@pytest.mark.parametrize("home", ["empty", "own"])
+def test_start_hands_over_with_or_without_a_model(root: Path, tmp_path: Path, home: str) -> None:
+    elsewhere = {"XDG_CACHE_HOME": str(tmp_path)} if home == "empty" else {}
+    told = "import sys; print(sys.argv[1]); sys.exit(3)"
+    found = _run(root, "binder/start", sys.executable, "-c", told, "two words", env=elsewhere)
+    assert (found.returncode, found.stdout) == (3, "two words\n"), found.stderr
