@@ -31,12 +31,14 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         input_total: Every prompt token, cached or not.
-        input_uncached: Prompt tokens neither read from nor written to a cache.
+        input_uncached: Prompt tokens neither read from nor written to a cache: what is left of `input_total`, so all
+            of it where nothing is told of a cache.
         cache_read: Prompt tokens read from a cache.
         cache_write: Prompt tokens written to a cache.
         output_total: Every token of the answer, reasoning too.
         reasoning: Tokens of reasoning.
-        total: As reported, else the sum of both.
+        total: As reported, else the sum of `input_total` and `output_total` where both are known; of Converse, whose
+            own total may leave cached tokens out, always this sum.
         partial: Whether this is a sum over calls of which some did not tell.
         raw: The provider's own object.
     """

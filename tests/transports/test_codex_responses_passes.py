@@ -70,6 +70,8 @@ def test_reasoning_that_goes_back(block: Any, settings: Any) -> None:
     [
         (thought(encrypted_content=None), {}, "encrypted content"),
         (ln.ThinkingMessageContent("t", signature="sealed elsewhere"), {}, "encrypted content"),
+        (ln.ThinkingMessageContent("t", origin=Origin("anthropic_messages", "claude-opus-5")), {}, "another model"),
+        (thought(encrypted_content=None, origin=Origin("codex_responses", "o3")), {}, "another model"),
         (thought(origin=Origin("codex_responses", "o3")), {}, "no other"),
         (thought(origin=Origin("anthropic_messages", "claude-opus-5")), {}, "no other"),
         (thought(origin=Origin("codex_responses", "gpt-5.4", "api.x.ai")), {}, "no other"),

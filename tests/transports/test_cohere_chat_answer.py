@@ -210,6 +210,20 @@ def test_errors_instead_of_an_answer() -> None:
     assert none.error.type == "malformed_response"
 
 
+def test_a_plain_string_is_one_text() -> None:
+    """Cohere's own type is a list; servers that imitate the API write a string."""
+    found = whole(content="said", citations=[CITE])
+    assert (found.text, found.error, found.complete) == ("said", None, True)
+    assert len(found.to_dict()["blocks"]) == 1
+    assert found.citations == (CITE,)
+    listed = whole(content=["a", text("b")])
+    assert (listed.text, listed.error) == ("ab", None)
+    assert whole(content="").text == ""
+    pieces: list[Any] = [event("content-start", 0, content="a"), event("content-delta", 0, content="b")]
+    stream = streamed(*pieces, event("content-end", 0), end())
+    assert (stream.text, stream.error, len(stream.to_dict()["blocks"])) == ("ab", None, 1)
+
+
 def test_the_start_has_the_id() -> None:
     start, *_ = normalize_stream([START, *content(0, text("a"))], "cohere_chat")
     assert (start.kind, start.id) == ("start", "x")

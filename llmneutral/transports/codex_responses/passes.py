@@ -63,11 +63,13 @@ def why_dropped(block: Thinking, message: Message, job: Job) -> str | None:
         return "reasoning of the history is not sent here"
     if replay == "native_last" and not _is_newest(message, job):
         return "only the newest turn keeps its reasoning here, and not right after results"
+    own = same_origin(block, job)
     if not block.encrypted_content:
         if replay in ("keep_all", "keep_unsigned"):
             return None
+        if own is False:
+            return "this reasoning was written by another model, or at another endpoint"
         return "reasoning without its encrypted content cannot go back: nothing is stored under its id"
-    own = same_origin(block, job)
     if own is False or (own is None and replay == "own_only"):
         return "encrypted reasoning is read by the model and endpoint that made it, and by no other"
     return None

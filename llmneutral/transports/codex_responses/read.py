@@ -237,9 +237,10 @@ def usage(raw: JSONObject) -> Usage:
     of_input = raw.get("input_tokens_details")
     cache_read, cache_write = _count(of_input, "cached_tokens"), _count(of_input, "cache_write_tokens")
     total = _count(raw, "total_tokens")
+    fresh = None if into is None else into - (cache_read or 0) - (cache_write or 0)
     return Usage(
         into,
-        None if into is None else into - (cache_read or 0) - (cache_write or 0),
+        None if fresh is None or fresh < 0 else fresh,
         cache_read,
         cache_write,
         out,

@@ -41,7 +41,8 @@ def read(body: Any, reader: Reader) -> None:
         _failed(body, reader)
         return
     reader.start(_text(body.get("id")))
-    for item in message.get("content") or ():
+    said = message.get("content") or ()
+    for item in [said] if isinstance(said, str) else said:  # servers that imitate this API write a string
         _open_content(None, item, reader)
     _plan(message.get("tool_plan"), reader)
     for call in message.get("tool_calls") or ():
@@ -194,7 +195,9 @@ def _open_content(index: Any, content: Any, reader: Reader) -> None:
 
 
 def _say(key: Hashable, content: Any, reader: Reader) -> None:
-    """A piece of text or of reasoning; only the fields tell which."""
+    """A piece of text or of reasoning; only the fields tell which. A plain string is text."""
+    if type(content) is str:
+        content = {"text": content}
     if (piece := content.get("text")) and isinstance(piece, str):
         reader.text(key, piece)
         texts = reader.state.setdefault("texts", [])
