@@ -318,19 +318,23 @@ def _blocked(feedback: JSONObject, reader: Reader, *, is_answered: bool) -> None
 def usage(raw: JSONObject) -> Usage:
     """Counts of tokens: the answer leaves thoughts out, the prompt holds what the cache gave.
 
+    The total is that of the prompt, of tool use, of the answer and of its thoughts:
     https://ai.google.dev/api/generate-content#UsageMetadata
     """
     prompt, tools, cached, said, thoughts, total = [_count(raw.get(key)) for key in COUNTED]
     given = None if prompt is None and tools is None else (prompt or 0) + (tools or 0)
     if said is None and total is not None:
         said = 0
+    answered = None if said is None else said + (thoughts or 0)
+    if total is None and given is not None and answered is not None:
+        total = given + answered
     fresh = None if given is None else given - (cached or 0)
     return Usage(
         given,
         None if fresh is None or fresh < 0 else fresh,
         cached,
         None,
-        None if said is None else said + (thoughts or 0),
+        answered,
         thoughts,
         total,
         raw=raw,
