@@ -54,7 +54,9 @@ _VARYING = (
     (r"\bx-[0-9a-f]{8}\b", "x-id"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z|\+00:00)?", "TIME"),
     (r"first [\d.]+ s, [\d.]+ s(?:, \d+ tok/s)?", "SPEED"),
-    (r"\(\d+ cached\)", "CACHED"),
+    (r'<span title=\\?"cached: [^>]*>([^<]*)</span>', r"\1"),  # two that ask at once: who finds what in the cache,
+    (r" \(\d[\d,]* cached\)", ""),  # if anything, is a matter of who was first
+    (r"\(\d[\d,]* cached, ", "("),
     (r'("(?:first_delta_s|total_s|tokens_per_s)": )[\d.]+', r"\1TIME"),
     (r'("(?:input_uncached|cache_read)": )\d+', r"\1COUNT"),
     (r'("(?:id|item_id)": )"[^"]*"', r'\1"ID"'),

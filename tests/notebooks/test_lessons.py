@@ -15,6 +15,7 @@ import pytest
 
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.scrub import LARGEST_MEDIA
+from llmneutral_widgets.views.answer import foot
 from tests.notebooks.lessons import WIDGET, executed, lessons, merged, read, settled, tidied, write
 from tests.widgets.kernel import PLAIN, Kernel
 
@@ -113,6 +114,17 @@ def test_its_links_lead_to_other_lessons(path: Path) -> None:
     text = "\n".join(told(read(path)))
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert [link for link in links if not (path.parent / link).is_file()] == []
+
+
+def test_each_lesson_leads_on_to_the_next() -> None:
+    """The last words of a lesson; the last lesson leads back to the first."""
+    paths = lessons()
+    for path, following in zip(paths, [*paths[1:], paths[0]], strict=True):
+        last = read(path)["cells"][-1]
+        assert last["cell_type"] == "markdown"
+        text = "".join(last["source"])
+        assert text.startswith("**Next:**"), path.name
+        assert re.findall(r"\]\(([^)]+\.ipynb)\)", text)[:1] == [following.name], path.name
 
 
 @every_lesson
@@ -235,6 +247,12 @@ def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
     assert read(tmp_path / "a.ipynb") == old
 
 
+def footed(cached: int, output: int = 9) -> str:
+    """The foot of an answer as it is shown."""
+    usage = {"input_total": 35, "output_total": output, "cache_read": cached}
+    return str(foot({"status": "complete", "provider": "local", "response": {"usage": usage}}))
+
+
 @pytest.mark.parametrize(
     ("one", "other", "are_equal"),
     [
@@ -248,6 +266,13 @@ def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
         ),
         ("<th>of the time</th><td>2,402</td><td>rain</td>", "<th>of the time</th><td>97</td><td>snow</td>", False),
         ("29 → 42 tokens", "29 → 43 tokens", False),
+        ("35 → 9 tokens · first 1 s, 2 s", "35 → 9 tokens (18 cached) · first 1 s, 2 s", True),
+        ("35 → 9 tokens (1,018 cached, 4 reasoning)", "35 → 9 tokens (4 reasoning)", True),
+        ("35 → 9 tokens (18 cached, 4 reasoning)", "35 → 9 tokens (18 cached, 5 reasoning)", False),
+        ({"cache_read": 0, "input_uncached": 35}, {"cache_read": 18, "input_uncached": 17}, True),
+        ({"cache_read": None}, {"cache_read": 18}, False),
+        (footed(0), footed(18), True),
+        (footed(0), footed(18, output=10), False),
         ("The sky is blue.", "The sky is red.", False),
     ],
 )
