@@ -7,14 +7,39 @@ from typing import Any
 
 import pytest
 
-from llmneutral import ConversionError, MistralDriversConfig, MistralPromptDriver, OverloadedError, ProviderError
-from llmneutral.errors import MalformedResponseError
+from llmneutral import (
+    ActionCallMessageContent,
+    ActionResultMessageContent,
+    ConversionError,
+    ImageMessageContent,
+    Message,
+    MistralDriversConfig,
+    MistralPromptDriver,
+    OverloadedError,
+    PromptStack,
+    ProviderError,
+    TextMessageContent,
+)
+from llmneutral.drivers import mistral
+from llmneutral.errors import MalformedResponseError, RateLimitError
 from tests.drivers.endpoints import KEY, TEXT, WAYS
-from tests.drivers.sdk_endpoints import body_of, chunks_of, sdk_driver, stream_of, talks
+from tests.drivers.sdk_endpoints import body_of, chunks_of, error_answer, sdk_driver, stream_of, talks
 from tests.loopback import Loopback, page, whole
 
 API = "mistral_chat"
+RAW_REQUEST = mistral.raw_request
 both = pytest.mark.parametrize("way", ["run", "stream", "arun", "astream"])
+
+
+@pytest.fixture(autouse=True, params=["below the types", "typed"])
+def _each_road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the methods below the SDK's types, and by the typed ones, which an SDK that is not known is asked by."""
+    if request.param == "typed":
+        monkeypatch.setattr(mistral, "raw_request", _typed)
+
+
+def _typed(*given: Any, **options: Any) -> None:
+    """As with an SDK that is not known: there are no methods below the types."""
 
 
 @both
@@ -71,6 +96,66 @@ def test_an_answer_without_a_body_is_told_by_its_status(way: str, status: int, k
     ):
         WAYS[way](driver, "hi")
     assert told.value.status == status
+
+
+@both
+def test_what_a_refusal_says_is_told(way: str) -> None:
+    with (
+        Loopback(error_answer(API, 429, retry_after="7")) as server,
+        sdk_driver(API, server, max_attempts=1) as driver,
+        pytest.raises(RateLimitError) as told,
+    ):
+        WAYS[way](driver, "hi")
+    error = told.value
+    assert (error.status, error.message, error.request_id, error.retry_after) == (429, "it says no", "req_loop", 7)
+    assert KEY not in str(error)
+
+
+@both
+def test_both_roads_send_the_same_request(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = PromptStack(
+        [
+            Message("system", (TextMessageContent("be brief"),)),
+            Message("user", (TextMessageContent("größe ✓"), ImageMessageContent(url="https://example.org/a.png"))),
+            Message("assistant", (ActionCallMessageContent("call00001", "look", input={"a": [1, None, 2.5]}),)),
+            Message("user", (ActionResultMessageContent("call00001", "seen"),)),
+        ],
+        tools=[{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}],
+    )
+    sent = []
+    for road in (RAW_REQUEST, _typed):
+        monkeypatch.setattr(mistral, "raw_request", road)
+        with Loopback(talks(API)) as server, sdk_driver(API, server, headers={"x-own": "1"}) as driver:
+            WAYS[way](driver, stack, max_tokens=5, temperature=0.5, stop=["x"])
+        [request] = server.requests
+        differing = {"content-length", "host", "traceparent"}  # white space, ports and numbers of the run
+        headers = {name: value for name, value in request.headers.items() if name not in differing}
+        sent.append((request.method, request.path, _without_defaults(request.json), headers))
+    assert sent[0] == sent[1]
+    assert sent[0][3]["x-own"] == "1"
+
+
+def _without_defaults(node: Any) -> Any:
+    """A body without what the types add to it."""
+    if isinstance(node, list):
+        return [_without_defaults(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    added = {"prefix": False, "index": 0}
+    return {key: _without_defaults(value) for key, value in node.items() if (key, value) not in added.items()}
+
+
+def test_an_sdk_of_another_kind_is_asked_by_its_typed_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mistralai.client import Mistral
+    from mistralai.client.utils import BackoffStrategy, RetryConfig
+
+    conversion = MistralPromptDriver("m", api_key=KEY).preview("hi")
+    assert RAW_REQUEST(Mistral(api_key="k").chat, conversion, stream=False) is not None
+    retrying = Mistral(api_key="k", retry_config=RetryConfig("backoff", BackoffStrategy(1, 2, 1.5, 3), False))
+    assert RAW_REQUEST(retrying.chat, conversion, stream=False) is None
+    monkeypatch.setattr(mistral, "RAW_SEND", ("another", "signature"))
+    assert RAW_REQUEST(Mistral(api_key="k").chat, conversion, stream=False) is None
+    assert RAW_REQUEST(object(), conversion, stream=True) is None
 
 
 @both
