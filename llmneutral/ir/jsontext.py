@@ -15,6 +15,9 @@ from typing import Any, NoReturn
 import msgspec
 
 JSONObject = dict[str, Any]
+MOST_LEVELS = 200
+"""Of arrays and objects in each other, in what is carried along: Python itself goes down about 1,000 calls."""
+
 MOST_BITS = 14_284
 """Of a whole number: 4,300 digits, for more Python has no text (`sys.set_int_max_str_digits`)."""
 
@@ -48,14 +51,43 @@ def loads(text: str | bytes) -> Any:
 
 
 def parse_object(text: str) -> JSONObject | None:
-    """Reads the arguments of a tool call: an object, `{}` for blank text, None for anything else."""
+    """Reads the arguments of a tool call: an object, `{}` for blank text, None for anything else.
+
+    What is nested more than `MOST_LEVELS` deep counts as anything else: no tool means it, and no later step could be
+    sure to get to its end.
+    """
     if not text or text.isspace():
         return {}
     try:
         value = loads(text)
     except (ValueError, RecursionError):
         return None
+    if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
+        return None
     return value if isinstance(value, dict) else None
+
+
+def as_object(given: Any) -> JSONObject | None:
+    """Returns the arguments of a tool call, which an API may write as text or as an object, as `parse_object` does."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        return parse_object(given)
+    return given if isinstance(given, dict) and not is_too_deep(given) else None
+
+
+def is_too_deep(value: Any) -> bool:
+    """Tells whether what was read from JSON is nested more than `MOST_LEVELS` deep."""
+    level, inner = 0, [value]
+    while inner and level <= MOST_LEVELS:
+        level += 1
+        inner = [
+            each
+            for outer in inner
+            if isinstance(outer, dict | list | tuple)
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(inner)
 
 
 def not_json(value: Any) -> tuple[str, str] | None:
@@ -89,23 +121,27 @@ def _not_json(value: Any, path: str) -> tuple[str, str] | None:
     return None
 
 
-def plain_data(value: Any) -> Any:
+def plain_data(value: Any, *, levels: int = MOST_LEVELS) -> Any:
     """Returns anything in the form JSON can write.
 
     NaN and infinities become the texts NaN, Infinity and -Infinity, sets become lists, dataclasses and models become
     objects, keys become texts, and whatever else there is becomes its own text, never a repr with an address in it.
 
+    Args:
+        value: Anything.
+        levels: Most levels of arrays and objects in each other.
+
     Raises:
         TypeError: If there are bytes in it: they have no text.
-        ValueError: If the value holds itself, or a number that Python writes no digits for.
+        ValueError: If the value holds itself, is nested too deeply, or holds a number that Python writes no digits for.
     """
     try:
-        return _plain(value)
+        return _plain(value, levels)
     except RecursionError:
         raise ValueError("the value holds itself, or is nested too deeply") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, levels: int) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -114,40 +150,47 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    levels -= 1
+    if levels < 0:
+        raise RecursionError
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else _key(key): _plain(entry) for key, entry in value.items()}
+        return {key if isinstance(key, str) else _key(key): _plain(entry, levels) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_plain(entry, levels) for entry in value]
     if isinstance(value, set | frozenset):
-        return sorted([_plain(entry) for entry in value], key=str)  # the order of a set differs from run to run
+        return sorted([_plain(entry, levels) for entry in value], key=str)  # the order of a set differs from run to run
     if isinstance(value, bytes | bytearray | memoryview):
         raise TypeError("bytes are no plain data")
-    return _plain_object(value)
+    return _plain_object(value, levels)
 
 
 def _key(key: Any) -> str:
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
-    return str(_plain(key))
+    return str(_plain(key, MOST_LEVELS))
 
 
-def _plain_object(value: Any) -> Any:
+def _plain_object(value: Any, levels: int) -> Any:
     if not isinstance(value, type):
         if callable(text := getattr(value, "to_text", None)):  # an artifact
             return text()
         if callable(dump := getattr(value, "model_dump", None)):  # a model of pydantic
-            return _plain(_ordered(value, dump(mode="json")))
+            return _plain(_ordered(value, dump(mode="json")), levels)
         if hasattr(value, "__dataclass_fields__"):
             from dataclasses import fields
 
-            return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if hasattr(value, each.name)}
+            return {
+                each.name: _plain(getattr(value, each.name), levels)
+                for each in fields(value)
+                if hasattr(value, each.name)
+            }
     try:
         known = msgspec.to_builtins(value, builtin_types=(bytes, bytearray), enc_hook=_as_text)
     except TypeError:
         return _as_text(value)
     if isinstance(value, msgspec.Struct) or hasattr(value, "__attrs_attrs__"):
         known = _with_own_entries(value, known)
-    return known if isinstance(known, str) else _plain(known)
+    return known if isinstance(known, str) else _plain(known, levels)
 
 
 def _ordered(value: Any, dumped: Any) -> Any:

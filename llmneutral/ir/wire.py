@@ -16,7 +16,7 @@ import msgspec
 from llmneutral.errors import ConversionError
 from llmneutral.ir import contents as c
 from llmneutral.ir.artifacts import address
-from llmneutral.ir.jsontext import JSONObject, dumps, loads, parse_object
+from llmneutral.ir.jsontext import MOST_LEVELS, JSONObject, dumps, loads, parse_object, plain_data
 from llmneutral.ir.messages import Message
 from llmneutral.ir.tools import definitions, native_name
 
@@ -404,7 +404,7 @@ def stack_to_json(
     try:
         return msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # an unpaired surrogate: only an escape can write it
-        return json.dumps(msgspec.to_builtins(data))
+        return json.dumps(plain_data(msgspec.to_builtins(data), levels=2 * MOST_LEVELS))
 
 
 def stack_from_json(text: str | bytes) -> dict[str, Any]:

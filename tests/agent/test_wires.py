@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, Tool, ToolLoopError, activity
+from llmneutral import Agent, AgentResult, InvalidActionCallMessageContent, PromptStack, Tool, ToolLoopError, activity
 from llmneutral.agent.planning import TAKEN
 from llmneutral.convert.feedback import NO_ACTION
 from llmneutral.transports import registered
@@ -25,6 +25,8 @@ CALLS = [("call", "call00001", "count", '{"n": 1}'), ("call", "call00002", "coun
 class Answer(pydantic.BaseModel):
     n: int
 
+
+DEEP = [450, 700, 900]
 
 # --- every API ----------------------------------------------------------------------------------
 
@@ -45,6 +47,24 @@ def test_a_run_over_each_api(api: str, ask: Asking) -> None:
     assert agent.memory is not None
     assert_valid(agent.memory.messages)
     assert ask(agent, "and?").text == "well"
+
+
+@ways
+@pytest.mark.parametrize("levels", DEEP)
+@pytest.mark.parametrize("api", [api for api in registered() if api in WIRE])
+def test_input_that_no_later_step_could_get_to_the_end_of_is_no_input(api: str, levels: int, ask: Asking) -> None:
+    """A model that writes brackets only: half a character beside them makes every text be gone through."""
+    counter = Counter()
+    deep = f'{{"n": {"[" * levels}{"]" * levels}}}'
+    driver = Wired(api, [("call", "call00001", "count", deep)], "sorry", "well", max_tokens=100)
+    agent = Agent(driver, tools=[counter.tool()])
+    result = ask(agent, "half \ud83d")
+    assert (result.text, counter.seen) == ("sorry", [])
+    (told,) = results(result.messages).values()
+    assert told.is_error
+    assert agent.memory is not None
+    assert PromptStack.from_json(agent.memory.stack.to_json()).messages == agent.memory.messages
+    assert_valid(agent.memory.messages)
 
 
 @pytest.mark.parametrize("way", ["stream", "astream"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import attrs
 import msgspec
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral.ir.jsontext import dumps, loads, not_json, parse_object, plain_data
+from llmneutral.ir.jsontext import MOST_LEVELS, as_object, dumps, loads, not_json, parse_object, plain_data
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
@@ -211,3 +212,32 @@ def test_an_answer_of_a_tool_is_the_same_text_in_every_run() -> None:
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(said) == 1
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [MOST_LEVELS - 1, MOST_LEVELS, 900, 100_000])
+def test_arguments_and_data_are_carried_down_to_one_level(levels: int) -> None:
+    text = f'{{"a": {"[" * levels}1{"]" * levels}}}'
+    fits = levels < MOST_LEVELS
+    assert (parse_object(text) is not None) is fits
+    assert as_object(text) == parse_object(text)
+    value = nested(levels)
+    assert (as_object({"a": value}) is not None) is fits
+    if fits:
+        assert plain_data({"a": value}) == {"a": value}
+    else:
+        with pytest.raises(ValueError, match="nested too deeply"):
+            plain_data({"a": value})
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [(None, {}), ("", {}), ('{"a": 1}', {"a": 1}), ({}, {}), ([], None), (5, None)]
+)
+def test_arguments_as_an_api_writes_them(given: Any, found: Any) -> None:
+    assert as_object(given) == found

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from pydantic import BaseModel
 
-from llmneutral import ConversionError, ImageArtifact, Message, PromptStack, TextMessageContent, ThinkingMessageContent
+from llmneutral import (
+    ActionCallMessageContent,
+    ConversionError,
+    ImageArtifact,
+    Message,
+    PromptStack,
+    TextMessageContent,
+    ThinkingMessageContent,
+)
 from tests.laws.stacks import stacks
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -64,6 +72,14 @@ def test_no_output_schema_is_none() -> None:
 def test_json_loses_nothing(messages: list[Message]) -> None:
     stack = PromptStack([m for m in messages if "nan" not in repr(m)], settings={"seed": 7})
     assert PromptStack.from_json(stack.to_json()) == stack
+
+
+def test_a_number_beyond_a_float_and_half_a_character_are_read_back() -> None:
+    call = ActionCallMessageContent("\ud83d", "look", None, {"n": float("inf")}, '{"n": 1e999}')
+    back = PromptStack.from_json(PromptStack([Message("assistant", (call,))]).to_json())
+    (found,) = back.messages[0].content
+    assert isinstance(found, ActionCallMessageContent)
+    assert (found.tag, found.input, found.arguments) == ("\ud83d", {"n": "Infinity"}, '{"n": 1e999}')
 
 
 def test_json_keeps_tools_as_definitions() -> None:

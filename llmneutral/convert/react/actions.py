@@ -14,7 +14,7 @@ import msgspec
 
 from llmneutral.convert.feedback import UNREAD
 from llmneutral.ir.contents import ActionCallMessageContent, InvalidActionCallMessageContent
-from llmneutral.ir.jsontext import dumps, loads
+from llmneutral.ir.jsontext import dumps, is_too_deep, loads
 
 NAMES = ("name", "tool", "action")
 INPUTS = ("input", "arguments", "parameters", "action_input")
@@ -89,7 +89,7 @@ def _call(entry: Any, tag: str, written: str) -> Call:
     if field is None:
         return ActionCallMessageContent(tag, name, path)
     arguments = _member(written, field, entry[field])
-    if not isinstance(entry[field], dict):
+    if not isinstance(entry[field], dict) or is_too_deep(entry[field]):
         return InvalidActionCallMessageContent(tag, name, path, arguments)
     return ActionCallMessageContent(tag, name, path, entry[field], arguments)
 

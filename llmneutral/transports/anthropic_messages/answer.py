@@ -12,7 +12,7 @@ from llmneutral.convert.stream import Reader
 from llmneutral.errors.body import read_error_body
 from llmneutral.ir import deltas as d
 from llmneutral.ir.contents import ActionCallMessageContent, GenericMessageContent, InvalidActionCallMessageContent
-from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
+from llmneutral.ir.jsontext import JSONObject, as_object, dumps, parse_object
 from llmneutral.ir.responses import FinishReason, Usage
 
 FINISH: dict[str, FinishReason] = {
@@ -249,8 +249,8 @@ def _whole_call(block: JSONObject) -> ActionCallMessageContent | InvalidActionCa
     """A call whose input is an object already; imitators may send it as text."""
     given, tag, name = block.get("input"), _name(block.get("id")), _name(block.get("name")) or ""
     text = given if isinstance(given, str) else None
-    parsed = {} if given is None else (given if text is None else parse_object(text))
-    if not isinstance(parsed, dict):
+    parsed = as_object(given)
+    if parsed is None:
         raw = text if text is not None else dumps(given)
         return InvalidActionCallMessageContent(tag, name, raw=raw, native=_native(block))
     return ActionCallMessageContent(tag, name, input=parsed, arguments=text, native=_native(block))

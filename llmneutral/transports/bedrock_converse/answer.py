@@ -20,7 +20,7 @@ from llmneutral.ir.contents import (
     InvalidActionCallMessageContent,
     ThinkingMessageContent,
 )
-from llmneutral.ir.jsontext import JSONObject, dumps, parse_object
+from llmneutral.ir.jsontext import JSONObject, as_object, dumps, parse_object
 from llmneutral.ir.responses import FinishReason, Usage
 from llmneutral.transports.bedrock_converse.formats import is_server_tool
 from llmneutral.transports.bedrock_converse.media import read_audio, read_image
@@ -91,8 +91,8 @@ def _call(key: int, block: JSONObject, reader: Reader) -> None:
     """A call whose input is an object already; gateways may send it as text."""
     given, tag, name = block.get("input"), _name(block.get("toolUseId")), _name(block.get("name")) or ""
     text = given if isinstance(given, str) else None
-    parsed = {} if given is None else (given if text is None else parse_object(text))
-    if not isinstance(parsed, dict):
+    parsed = as_object(given)
+    if parsed is None:
         raw = text if text is not None else dumps(given)
         reader.block(key, InvalidActionCallMessageContent(tag, name, raw=raw))
         return

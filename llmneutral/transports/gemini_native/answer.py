@@ -13,7 +13,7 @@ from llmneutral.convert.stream import Reader
 from llmneutral.errors.body import read_error_body
 from llmneutral.ir import contents as c
 from llmneutral.ir import deltas as d
-from llmneutral.ir.jsontext import JSONObject, dumps
+from llmneutral.ir.jsontext import JSONObject, dumps, is_too_deep
 from llmneutral.ir.responses import FinishReason, Usage
 from llmneutral.transports.gemini_native.parts import media_of, native_of, signature_of
 
@@ -150,7 +150,7 @@ def _call(part: JSONObject, reader: Reader) -> None:
 
 def _whole_call(part: JSONObject, tag: Any, name: Any, args: Any) -> Any:
     name, native = name or "", native_of(part, id=tag)
-    if args is not None and not isinstance(args, dict):
+    if args is not None and (not isinstance(args, dict) or is_too_deep(args)):
         return c.InvalidActionCallMessageContent(tag, name, raw=dumps(args), native=native)
     sealed = signature_of(part)
     return c.ActionCallMessageContent(tag, name, input=args or {}, thought_signature=sealed, native=native)
