@@ -211,7 +211,7 @@ def test_rejected_answers_are_kept_where_that_is_wanted(cells: Cells, stream: st
     ran = cells.run(f"%prompt -p {{{{me}}}} {stream}--schema Form --set keep_repairs=true Give me one.")
     assert ran.value.text == '{"a": 1}'
     assert [message.role for message in ran.value.turn] == ["user", "assistant", "user", "assistant"]
-    assert "an answer that did not do" in ran.html
+    assert "an answer that did not fit" in ran.html
     cells.run(f"%prompt -p {{{{me}}}} {stream}And now?")
     assert len(asked.sent[-1]["messages"]) == 5
 
@@ -246,7 +246,8 @@ def test_published_prices_name_their_source(cells: Cells) -> None:
     ran = cells.run("%prompt -p {{me}} Hi")
     assert ran.value.cost["source"].startswith("genai-prices ")
     assert ran.value.cost["amount"] > 0
-    assert f"({ran.value.cost['source']})" in ran.html
+    assert f'title="prices: {ran.value.cost["source"]}"' in ran.html
+    assert f"({ran.value.cost['source']})" in ran.plain
     frame = cells.run("%usage").value
     assert frame["cost"].tolist() == [ran.value.cost["amount"]]
     assert "prices: genai-prices" in frame._repr_mimebundle_()["text/html"]

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from llmneutral_widgets.views.answer import comparison_page, exchange_page, footer, frame_body, maker, summary_line
+from llmneutral_widgets.views.answer import (
+    comparison_page,
+    exchange_page,
+    foot,
+    footer,
+    frame_body,
+    maker,
+    summary_line,
+)
 from llmneutral_widgets.views.page import LIMIT
 from tests.widgets.samples import RECORD
 
@@ -156,3 +164,35 @@ def test_the_footer_tells_what_cached_means(provider: str, said: str) -> None:
 
 def test_a_footer_without_a_cache_has_nothing_to_tell() -> None:
     assert 'class="told"' not in exchange_page({"status": "complete", "response": {"usage": {"input_total": 1}}})
+
+
+def test_the_footer_tells_where_a_price_is_from() -> None:
+    html = foot(record(cost={"amount": 0.0031, "currency": "USD", "source": "genai-prices 9"}))
+    assert '<span title="prices: genai-prices 9" class="told">cost 0.0031 USD</span>' in html
+    assert "prices: " not in foot(record())
+
+
+def test_the_footer_counts_calls_and_says_where_a_count_is_a_part() -> None:
+    calls = [
+        {"status": "retried", "usage": {}},
+        {"status": "rejected", "usage": {"input_total": 400, "output_total": None}},
+        {"status": "complete", "usage": {"input_total": 412, "output_total": 96}},
+    ]
+    said = " · ".join(footer(record(calls=calls)))
+    assert "812 → ≥ 96 tokens" in said
+    assert "2 calls, 1 rejected" in said
+    assert "tok/s" not in said, "tools and waits are no time of the model's"
+
+
+def test_what_was_said_between_question_and_answer_is_folded_unless_it_is_calls() -> None:
+    rounds = [
+        {"role": "assistant", "content": [{"type": "text", "text": "Let me see."}, {"type": "tool_call", "name": "f"}]},
+        {"role": "user", "content": [{"type": "tool_result", "output": "it is so"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "half of it"}]},
+        {"role": "user", "content": [{"type": "text", "text": "does not fit"}]},
+    ]
+    html = exchange_page(record(rounds=rounds))
+    places = [html.index(each) for each in ("Let me see.", "it is so", "half of it", "does not fit", "It is ")]
+    assert places == sorted(places)
+    assert html.count("an answer that did not fit") == 1
+    assert html.count("what was said to it") == 1

@@ -174,7 +174,7 @@ def _round(message: Any, room: Room, album: Album) -> Html:
         return join([answer_block(block, room, album) for block in blocks])
     results = [answer_block(block, room, album) for block in blocks if kind_of(block) == "tool_result"]
     others = [answer_block(block, room, album) for block in blocks if kind_of(block) != "tool_result"]
-    said = "an answer that did not do" if given.get("role") == "assistant" else "what was said to it"
+    said = "an answer that did not fit" if given.get("role") == "assistant" else "what was said to it"
     return join([*results, *([fold(said, *others, class_="thinking")] if others else [])])
 
 
@@ -244,12 +244,16 @@ def footer(record: Record) -> list[str]:
 
 
 def foot(record: Record) -> Html:
-    """Returns the footer as markup: what "cached" means here is told by the count of tokens itself."""
-    tokens, said = _tokens(record), footer(record)
+    """Returns the footer as markup: what "cached" means here, and where prices are from, is told by its place."""
+    tokens, cost, source = _tokens(record), _cost(record), _map(record.get("cost")).get("source")
     why = _CACHED_HERE if str(record.get("provider")) in _EMBEDDED else _CACHED
-    parts: list[str] = [
-        tag("span", word, title=why, class_="told") if word == tokens and "cached" in word else word for word in said
-    ]
+    parts: list[str] = []
+    for word in footer(record):
+        if word == tokens and "cached" in word:
+            word = tag("span", word, title=why, class_="told")
+        elif word == cost and source:
+            word = tag("span", word.removesuffix(f" ({source})"), title=f"prices: {source}", class_="told")
+        parts.append(word)
     return tag("div", join(parts, " · "), class_="foot")
 
 
