@@ -185,7 +185,11 @@ def _flat(message: Message, why: str, job: Job) -> Message:
     out: list[Any] = []
     for block in message.content:
         if type(block) is ThinkingMessageContent and is_sealed(block):
-            job.note("dropped", "a call of the turn became text, so the seal of its thinking is dead", block)
+            job.note(
+                "dropped",
+                "a call of this turn became text; the signature of its reasoning is valid only for the whole turn",
+                block,
+            )
             continue
         if type(block) not in TOOL_BLOCKS:
             out.append(block)

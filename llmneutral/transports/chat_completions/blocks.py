@@ -210,7 +210,7 @@ def _parts_of_result(block: c.ActionResultMessageContent, job: Job) -> Any:
         marked(parts[-1], block, job)
         return parts
     if len(texts) > 1:
-        job.note("merged", "content is one string here: the texts of a result stand on lines", block)
+        job.note("merged", "content is one text here: the texts of a result are joined, each on its own line", block)
     return "\n".join(texts)
 
 

@@ -163,7 +163,9 @@ def joined(blocks: list[Any], job: Job) -> str:
             )  # fmt: skip
         texts.append(part["text"])
     if len(texts) > 1:
-        job.note("merged", "content is one string here: the texts of a message stand on lines of it", *blocks[1:])
+        job.note(
+            "merged", "content is one text here: the texts of a message are joined, each on its own line", *blocks[1:]
+        )
     return "\n".join(texts)
 
 
@@ -176,7 +178,7 @@ def _write_reasoning(node: JSONObject, thoughts: list[Any], job: Job) -> None:
     else:
         node[field] = "\n".join(said)
     if len(said) > 1:
-        job.note("merged", "there is one field for the reasoning of a turn", *thoughts[1:])
+        job.note("merged", "the reasoning of a turn is one text here, so its pieces are joined", *thoughts[1:])
     job.mark(node, *thoughts, key=field)
 
 

@@ -159,7 +159,11 @@ def _write_plan(node: JSONObject, texts: list[Any], job: Job) -> None:
         tell_unsent(text, job)
     node["tool_plan"] = "\n".join([text.text for text in texts])
     if len(texts) > 1:
-        job.note("merged", "the words beside calls are one plan here: they stand on lines of it", *texts[1:])
+        job.note(
+            "merged",
+            "the texts beside calls are one text here (the plan for the tools), so they are joined",
+            *texts[1:],
+        )
     job.mark(node, *texts, key="tool_plan")
 
 

@@ -106,7 +106,7 @@ def _chunks(block: c.ActionResultMessageContent, job: Job) -> Any:
     if len(chunks) == 1 and chunks[0].get("type") == "text":
         return chunks[0]["text"]
     if job.facts.string_content_only and len(chunks) > 1:
-        job.note("merged", "content is one string here: the parts of a result stand on lines", block)
+        job.note("merged", "content is one text here: the parts of a result are joined, each on its own line", block)
         return "\n".join([each["text"] if each.get("type") == "text" else dumps(each) for each in chunks])
     return chunks or ""
 
