@@ -204,6 +204,30 @@ def test_tools_as_text(stream: bool) -> None:
     assert "Actions:" not in html
 
 
+@WAYS
+def test_what_is_wrong_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    sink, weather = CollectSink(), Weather().tool()
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        (llmneutral.drivers_config("anthropic").prompt_driver, {}, "ANTHROPIC_API_KEY"),
+        (driver(DONE, stream=stream), {"settings": {"temperature": "hot"}}, "temperature"),
+        (driver(DONE, stream=stream), {"options": {"max_repairs": -1}}, "max_repairs"),
+    ]
+    for asked, fields, told in wrong:
+        with pytest.raises(llmneutral.LLMNeutralError, match=told):
+            ask(question(asked, weather, stream=stream, **fields), sink)
+    assert sink.request == {}
+
+
+@WAYS
+def test_the_hooks_of_a_driver_are_called_once_for_each_answer(stream: bool) -> None:
+    asked = driver([call()], DONE, stream=stream)
+    hooked: list[int] = []
+    vars(asked)["before_run"] = lambda stack: hooked.append(len(stack.messages))
+    done(ask(question(asked, Weather().tool(), stream=stream), CollectSink()))
+    assert hooked == [1, 3]
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Failures and interrupts
 

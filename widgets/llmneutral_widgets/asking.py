@@ -106,8 +106,9 @@ class _Call:
         question = self.question
         driver, stack = question.asked.driver, question.stack
         if question.run_tools:
-            driver.stream(stack, **self.options).close()  # what is wrong is told here; nothing is sent before `next`
-            if self.traced:
+            if self.traced:  # an agent looks when it asks: what is wrong is told before that
+                driver.require_key()
+                driver.require_model(self.options.get("model") or driver.model)
                 streamed = {"stream": True} if question.stream else {}
                 self.watch.conversion = driver.preview(stack, **self.options, **self.traced, **streamed)
             self.rounds = ToolRounds(driver, stack, self.options)
