@@ -14,15 +14,25 @@ if TYPE_CHECKING:
     from llmneutral_widgets.extraction import extract_exchanges as extract_exchanges
     from llmneutral_widgets.notebook_file import NotebookError as NotebookError
     from llmneutral_widgets.notebook_file import write_notebook as write_notebook
+    from llmneutral_widgets.panels import Conversation as Conversation
+    from llmneutral_widgets.panels import DeltaView as DeltaView
+    from llmneutral_widgets.panels import PayloadView as PayloadView
     from llmneutral_widgets.panels import ProviderPicker as ProviderPicker
+    from llmneutral_widgets.panels import StackView as StackView
+    from llmneutral_widgets.panels import UsageView as UsageView
     from llmneutral_widgets.runs import diff_runs as diff_runs
     from llmneutral_widgets.transcribing import stack_from_notebook as stack_from_notebook
 
 __all__ = [
+    "Conversation",
+    "DeltaView",
     "Exchange",
     "Exchanges",
     "NotebookError",
+    "PayloadView",
     "ProviderPicker",
+    "StackView",
+    "UsageView",
     "conversation_to_notebook",
     "diff_runs",
     "extract_exchanges",
@@ -33,6 +43,7 @@ __all__ = [
     "write_notebook",
 ]
 
+_PANELS = ("Conversation", "DeltaView", "PayloadView", "ProviderPicker", "StackView", "UsageView")
 _NOTEBOOKS = (
     "NotebookError",
     "conversation_to_notebook",
@@ -44,8 +55,8 @@ _NOTEBOOKS = (
 _PLACES = {
     "Exchange": "exchange",
     "Exchanges": "exchange",
-    "ProviderPicker": "panels",
     "show": "display",
+    **dict.fromkeys(_PANELS, "panels"),
     **dict.fromkeys(_NOTEBOOKS, "ipynb"),
 }
 
