@@ -16,6 +16,7 @@ from llmneutral import Defaults
 from llmneutral_widgets import session
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.panels import WIDGET, Conversation
+from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.views.transcript import EMPTY
 from tests.widgets.kernel import Kernel
 from tests.widgets.panels.looking import buttons, quiet, said, text, widgets
@@ -241,6 +242,14 @@ def test_nobody_is_asked_without_a_key_and_the_question_stays(
     assert "%provider local" in text(panel.box)
     assert panel.question.value == "hello"
     assert session.current().conversation().turns == []
+
+
+def test_prices_of_ones_own_count_here_too(panel: Conversation) -> None:
+    session.current().prices = OwnPrices({"echo-1": {"input": 0.0, "output": 1e6}}, "mine.json")
+    ask(panel, "one two three")
+    (turn,) = session.current().conversation().turns
+    assert turn.exchange.cost == {"amount": 3.0, "currency": "USD", "source": "mine.json"}
+    assert "cost 3.00 USD" in text(panel.box)
 
 
 def test_a_secret_is_told_nowhere(panel: Conversation, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
