@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 import llmneutral
 from llmneutral import (
@@ -14,6 +15,7 @@ from llmneutral import (
     ActionResultMessageContent,
     Change,
     Conversion,
+    ConversionError,
     DocumentMessageContent,
     ImageMessageContent,
     Message,
@@ -22,8 +24,8 @@ from llmneutral import (
     TextMessageContent,
     ThinkingMessageContent,
 )
-from tests.laws.stacks import PDF, PNG
-from tests.laws.test_conversion import TOOL, over_targets
+from tests.laws.stacks import PDF, PNG, stacks
+from tests.laws.test_conversion import TOOL, converted, many, over_targets
 
 MARK = "bWFyay1vZi1pdCEh"  # also the base64 of something, so that it is a seal wherever one is read
 CITED = ({"type": "foreign", "url": MARK},)
@@ -100,11 +102,26 @@ def test_a_mark_goes_out_or_its_block_is_named(api: str, model: str | None, mark
     (messages, ref), shown = MARKED[mark]
     try:
         found = llmneutral.convert(PromptStack(messages), api, model=model, max_tokens=500)
-    except llmneutral.ConversionError:
+    except ConversionError:
         return  # said aloud
     assert isinstance(found, Conversion)
     told = [change for change in found.changes if ref in map(tuple, change.refs)]
     assert told or shown in json.dumps(found.to_json()) or (api, mark) in CITES_ALL, found.payload
+
+
+@over_targets
+@many
+@given(stacks)
+def test_no_seal_of_gemini_is_lost_in_silence(api: str, model: str | None, messages: list[Message]) -> None:
+    """Whatever else becomes of a block, and wherever it stands."""
+    found = converted(messages, api, model)
+    if isinstance(found, ConversionError) or api == "gemini_native":
+        return
+    told = {tuple(ref) for change in found.changes for ref in change.refs}
+    for i, message in enumerate(messages):
+        for j, block in enumerate(message.content):
+            if getattr(block, "thought_signature", None):
+                assert (i, j) in told, (block, found.changes)
 
 
 @over_targets
