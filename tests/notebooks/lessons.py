@@ -59,7 +59,7 @@ _VARYING = (
     (r"\(\d[\d,]* cached, ", "("),
     (r'("(?:first_delta_s|total_s|tokens_per_s)": )[\d.]+', r"\1TIME"),
     (r'("(?:input_uncached|cache_read)": )\d+', r"\1COUNT"),
-    (r'("(?:id|item_id)": )"[^"]*"', r'\1"ID"'),
+    (r'((\\?)"(?:id|item_id)\2": \2")[^"\\]*', r"\1ID"),  # as JSON, and as it is shown in a text
 )
 """What a run changes, and what stands for it while two runs are compared."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)

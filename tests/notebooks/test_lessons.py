@@ -257,6 +257,8 @@ def footed(cached: int, output: int = 9) -> str:
     ("one", "other", "are_equal"),
     [
         ({"id": "x-0123abcd"}, {"id": "x-99999999"}, True),
+        ('native {"id": "msg_QGd4v9"}', 'native {"id": "msg_ELj5r1"}', True),
+        ('native {"id": "msg_QGd4v9"}', 'native {"id": "msg_ELj5r1", "phase": "x"}', False),
         ("2026-11-30T10:00:00Z", "2027-01-01T00:00:00Z", True),
         ("<th>tok/s</th><td>5</td><td>0.1</td>", "<th>tok/s</th><td>77</td><td>12.5</td>", True),
         (
