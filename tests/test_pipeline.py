@@ -334,3 +334,9 @@ def test_the_pipeline_names_no_transport_of_its_own() -> None:
 def test_kinds_of_changes_are_those_of_the_contract(api: str) -> None:
     found = made(api, [turn("user"), turn("assistant", ""), turn("user", "x")], temperature=9, seed=1)
     assert set(kinds(found)) <= {"dropped", "merged", "moved", "rewritten", "renamed", "added", "coerced"}
+
+
+def test_several_targets_stand_in_the_order_asked_for() -> None:
+    asked = ["gemini_native", "chat_completions", "anthropic_messages"]
+    assert list(convert("x", asked)) == asked
+    assert list(convert("x", reversed(asked))) == asked[::-1]
