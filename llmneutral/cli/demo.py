@@ -1,7 +1,7 @@
 """`llmneutral demo`: one conversation on three protocols, answered by the embedded model through the official SDKs.
 
-It shows what the library is for: the conversation is written once; what each protocol is sent, what had to be changed
-for it, and what comes back in one form, stands side by side.
+It shows what the library is for: the conversation is written once; what a protocol is sent, what had to be changed for
+it, and what comes back in one form, stands side by side. `--payloads` shows what each of the three is sent.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ PROTOCOLS = {
     "codex_responses": "openai SDK",
     "anthropic_messages": "anthropic SDK",
 }
+SHOWN = "anthropic_messages"
+"""Whose payload stands for all: the one of the three that is least like the conversation."""
+
 SYSTEM = "You are a helpful assistant. Give short answers."
 QUESTION = "What is the capital of France?"
 SETTINGS: dict[str, Any] = {"temperature": 0, "max_tokens": 80, "seed": 7}
@@ -47,6 +50,7 @@ def add_parser(commands: Any) -> None:
     """Adds `demo`."""
     demo = commands.add_parser("demo", help="ask the embedded model one question on three protocols")
     demo.add_argument("question", nargs="?", type=_question, default=QUESTION, help="default: %(default)s")
+    demo.add_argument("--payloads", action="store_true", help=f"show what each is sent, not only {SHOWN}")
     demo.set_defaults(run=_run)
 
 
@@ -67,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
         page.line("With 135 million parameters it shows how everything works, not how well a model can answer.")
     try:
         page.line(f"the SDKs loaded in {_load_sdks():.1f} s")
-        show(arguments.question, page, _local_driver)
+        show(arguments.question, page, _local_driver, every_payload=arguments.payloads)
     finally:
         stop_shared()
     return 0
@@ -87,8 +91,14 @@ def _local_driver(protocol: str) -> Any:
     return LocalDriversConfig(api_mode=protocol).prompt_driver
 
 
-def show(question: str, page: Page, driver_of: DriverOf) -> None:
-    """Asks on every protocol and shows the answers, the payloads, the changes and the usage.
+def show(question: str, page: Page, driver_of: DriverOf, *, every_payload: bool = False) -> None:
+    """Asks on every protocol and shows the answers, a payload, the changes and the usage.
+
+    Args:
+        question: What the user asks.
+        page: Where it is shown.
+        driver_of: Gives the driver of a protocol.
+        every_payload: Whether all payloads are shown, and not only the one of `SHOWN`.
 
     Raises:
         LLMNeutralError: A request could not be made or was not answered.
@@ -101,16 +111,23 @@ def show(question: str, page: Page, driver_of: DriverOf) -> None:
     page.title("The answers, as they come in")
     answers = [_ask(protocol, conversation, page, driver_of) for protocol in PROTOCOLS]
 
-    page.title("What each protocol was sent")
-    for answer in answers:
-        page.line(f"{answer.protocol}  {' '.join(answer.conversion.endpoint)}", bold=True)
-        page.block(json.dumps(answer.conversion.to_json(), indent=2, ensure_ascii=False))
+    _show_payloads(answers, page, every_payload)
 
     page.title("What had to be changed for it")
     page.table([row for answer in answers for row in _changes(answer)])
 
     page.title("What it cost, in one form")
     page.table([_USAGE_HEADER, *map(_usage, answers)])
+
+
+def _show_payloads(answers: list[Answered], page: Page, every: bool) -> None:
+    page.title("What each protocol was sent" if every else "What one of the three protocols was sent")
+    for answer in answers:
+        if every or answer.protocol == SHOWN:
+            page.line(f"{answer.protocol}  {' '.join(answer.conversion.endpoint)}", bold=True)
+            page.block(json.dumps(answer.conversion.to_json(), indent=2, ensure_ascii=False))
+    if not every:
+        page.line("All three: llmneutral demo --payloads")
 
 
 def _ask(protocol: str, conversation: list[dict[str, str]], page: Page, driver_of: DriverOf) -> Answered:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from llmneutral.cli import main
-from llmneutral.cli.demo import PROTOCOLS, Page, show
+from llmneutral.cli import demo, main
+from llmneutral.cli.demo import PROTOCOLS, SHOWN, Page, show
 from llmneutral.drivers import local_weights
 from llmneutral.errors import LLMNeutralError, ProviderConnectionError
 
@@ -55,14 +55,14 @@ def driver_of(protocol: str) -> Any:
     return SimpleNamespace(stream=lambda source, **settings: Stream(protocol, source, settings, pieces))
 
 
-def shown(question: str = "Where?", stream: io.StringIO | None = None) -> str:
+def shown(question: str = "Where?", stream: io.StringIO | None = None, every_payload: bool = False) -> str:
     stream = stream or io.StringIO()
-    show(question, Page(stream), driver_of)
+    show(question, Page(stream), driver_of, every_payload=every_payload)
     return stream.getvalue()
 
 
 def test_shows_every_protocol_with_answer_payload_changes_and_usage() -> None:
-    page = shown()
+    page = shown(every_payload=True)
     assert page.count("    The capital is\n    Paris.\n") == 3
     for protocol, sdk in PROTOCOLS.items():
         assert f"{protocol}, through the {sdk}" in page
@@ -71,6 +71,25 @@ def test_shows_every_protocol_with_answer_payload_changes_and_usage() -> None:
     assert re.search(r"anthropic_messages +dropped +seed: this API has none", page)
     assert re.search(r"chat_completions +- +nothing", page)
     assert re.search(r"chat_completions +30 +2 +32 +stop", page)
+
+
+def test_one_payload_stands_for_all_and_the_page_says_how_to_see_the_others() -> None:
+    page = shown()
+    assert page.count('"content": "Where?"') == 1
+    assert page.count("  POST /") == 1
+    assert f"{SHOWN}  POST /{SHOWN}" in page
+    assert "llmneutral demo --payloads" in page
+    assert "--payloads" not in shown(every_payload=True), "who sees them all is told of no others"
+
+
+@pytest.mark.parametrize("flags", [[], ["--payloads"]])
+def test_the_command_hands_on_what_is_to_be_shown(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+    monkeypatch.setattr(local_weights, "path", lambda: None)
+    monkeypatch.setattr(demo, "shared_server", lambda: SimpleNamespace(model="m", base_url="here"))
+    monkeypatch.setattr(demo, "show", lambda question, *_, every_payload: asked.append((question, every_payload)))
+    assert main(["demo", "Why?", *flags]) == 0
+    assert asked == [("Why?", bool(flags))]
 
 
 def test_what_is_not_reported_is_shown_as_unknown() -> None:
