@@ -146,6 +146,9 @@ def convert(source: Any, to: Iterable[str], **settings: Any) -> dict[str, Conver
 def convert(source: Any, to: str | Iterable[str], **settings: Any) -> Conversion | dict[str, Conversion]:
     """Turns a conversation into the request of one API, or of several.
 
+    Without `model` the payload names none, and the facts are those of no model in particular: the same conversation
+    may have other changes once a model is named.
+
     Args:
         source: A PromptStack, text, an artifact, or a list of messages in OpenAI's format.
         to: An API mode or an alias of one, a list of them, or `"all"`.

@@ -329,20 +329,23 @@ def test_a_choice_needs_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "sent", "kind"),
+    ("settings", "sent", "kind", "source"),
     [
-        ({"model": "claude-sonnet-4-5"}, 21_333, "added"),
-        ({"model": "claude-3-opus-20240229"}, 4_096, "added"),
-        ({"model": "claude-sonnet-4-5", "stream": True}, 64_000, "added"),
-        ({"model": "mystery"}, 16_384, "added"),
-        ({"model": "claude-opus-4-1", "max_tokens": 99_000}, 32_000, "coerced"),
-        ({"model": "claude-opus-4-1", "max_tokens": 32_000}, 32_000, None),
+        ({"model": "claude-sonnet-4-5"}, 21_333, "added", "the SDK's limit for a call without a stream"),
+        ({"model": "claude-3-opus-20240229"}, 4_096, "added", "the model's limit"),
+        ({"model": "claude-sonnet-4-5", "stream": True}, 64_000, "added", "the model's limit"),
+        ({"model": "mystery"}, 16_384, "added", "a moderate number, as no limit of the model is known"),
+        ({}, 16_384, "added", "a moderate number, as no limit of the model is known"),
+        ({"model": "claude-opus-4-1", "max_tokens": 99_000}, 32_000, "coerced", "more than this model gives"),
+        ({"model": "claude-opus-4-1", "max_tokens": 32_000}, 32_000, None, ""),
     ],
 )
-def test_max_tokens(settings: Any, sent: int, kind: str | None) -> None:
+def test_max_tokens_and_where_the_number_is_from(settings: Any, sent: int, kind: str | None, source: str) -> None:
     found = ln.convert("q", API, **settings)
     assert found.payload["max_tokens"] == sent
-    assert [change.kind for change in found.changes if "max_tokens" in change.why] == ([] if kind is None else [kind])
+    told = [change for change in found.changes if "max_tokens" in change.why]
+    assert [change.kind for change in told] == ([] if kind is None else [kind])
+    assert all([source in change.why and f"{sent} is sent" in change.why for change in told])
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ NEWEST_VERSION = "2026-10-21"
 LAST_VERSION_WITH_SAMPLING = "2023-06-01"
 VERSIONING = "https://platform.claude.com/docs/en/api/versioning"
 UNKNOWN_MODEL_TOKENS = 16_384
+UNKNOWN_MODEL = "a moderate number, as no limit of the model is known"
 NOT_STREAMED_TOKENS = 21_333
 """More than this the SDK refuses to wait for without a stream."""
 
@@ -115,10 +116,10 @@ def max_tokens(job: Job) -> int:
     if asked is not None and most is not None:
         job.note("coerced", f"max_tokens: {asked} is more than this model gives; {most} is sent")
         return most
-    found = UNKNOWN_MODEL_TOKENS if most is None else most
-    if not job.settings.get("stream"):
-        found = min(found, NOT_STREAMED_TOKENS)
-    job.note("added", f"max_tokens: Messages demands it, and none was given; {found} is sent")
+    found, source = (UNKNOWN_MODEL_TOKENS, UNKNOWN_MODEL) if most is None else (most, "the model's limit")
+    if not job.settings.get("stream") and found > NOT_STREAMED_TOKENS:
+        found, source = NOT_STREAMED_TOKENS, "the SDK's limit for a call without a stream"
+    job.note("added", f"max_tokens: Messages demands it, and none was given; {found} is sent, {source}")
     return found
 
 
