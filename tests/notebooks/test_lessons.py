@@ -16,7 +16,7 @@ import pytest
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.scrub import LARGEST_MEDIA
 from llmneutral_widgets.views.answer import foot
-from tests.notebooks.lessons import WIDGET, executed, lessons, merged, read, settled, tidied, write
+from tests.notebooks.lessons import WIDGET, executed, latest, lessons, read, settled, tidied, write
 from tests.widgets.kernel import PLAIN, Kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
@@ -239,12 +239,29 @@ def test_an_output_that_was_nothing_but_a_widget_is_none() -> None:
 
 def test_what_only_took_longer_is_no_change(tmp_path: Path) -> None:
     old, new = tidied(lesson("words", "0.42")), tidied(lesson("words", "1.71"))
-    assert merged(old, new) == old
-    assert merged(old, tidied(lesson("other words", "1.71"))) != old
+    assert latest(old, new) == old
+    assert latest(old, other := tidied(lesson("other words", "1.71"))) == other
     assert WIDGET not in json.dumps(old)
     assert old["cells"][0]["metadata"] == {"tags": ["live"]}
     write(tmp_path / "a.ipynb", old)
     assert read(tmp_path / "a.ipynb") == old
+
+
+def test_a_saved_lesson_is_of_one_run() -> None:
+    """A cell that says the same as before is saved anew where another one changed: their times belong together."""
+    old, new = [tidied(lesson("words", seconds)) for seconds in ("0.42", "1.71")]
+    for made, said in ((old, "3 calls"), (new, "4 calls")):
+        made["cells"] += [{**cell, "id": "b"} for cell in tidied(lesson(said, "9"))["cells"]]
+    assert latest(old, new) == new
+    assert latest(new, new) == new
+
+
+def test_a_number_that_varies_in_one_cell_does_not_hide_another() -> None:
+    """In a table of usage no number counts; elsewhere in the same lesson each does."""
+    old, new = [tidied(lesson(f"{count} messages", "1")) for count in (3, 4)]
+    for made in (old, new):
+        made["cells"] += [{**cell, "id": "b"} for cell in tidied(lesson("<th>tok/s</th>", "9"))["cells"]]
+    assert latest(old, new) == new
 
 
 def footed(cached: int, output: int = 9) -> str:
