@@ -91,10 +91,12 @@ def _hoist_system(messages: Messages, job: Job) -> Messages:
 
 def _as_user(message: Message, job: Job) -> Message:
     content = []
+    knows = job.facts.mid_conversation_system
+    place = "can stand only directly after a user's turn" if knows else "cannot stand in mid-conversation"
     for block in message.content:
         if type(block) is Text:
             new = msgspec.structs.replace(block, text=f"<system>\n{block.text}\n</system>")
-            why = "instructions cannot stand in mid-conversation here, so they stay in their place as text of the user"
+            why = f"instructions {place} here, so they stay in their place as text of the user"
             job.note("rewritten", why, block, new=new)
             block = new
         content.append(block)

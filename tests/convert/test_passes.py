@@ -132,7 +132,10 @@ def test_where_the_model_knows_the_role_in_mid_conversation_it_stays() -> None:
     after_user = [turn("user", "x"), turn("system", "now"), turn("assistant", "y")]
     assert run(lift_system, after_user, facts=facts)[0] == after_user
     after_answer = [turn("user", "x"), turn("assistant", "y"), turn("system", "now"), turn("user", "z")]
-    assert shown(run(lift_system, after_answer, facts=facts)[0])[2] == ("user", ["<system>\nnow\n</system>"])
+    moved, job = run(lift_system, after_answer, facts=facts)
+    assert shown(moved)[2] == ("user", ["<system>\nnow\n</system>"])
+    assert "only directly after a user's turn" in job.note.changes[0].why
+    assert "cannot stand in mid-conversation" in run(lift_system, after_answer)[1].note.changes[0].why
 
 
 @over_apis
