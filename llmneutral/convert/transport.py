@@ -68,7 +68,8 @@ class Conversion(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Shows counts, not contents."""
-        return f"Conversion({self.api}, {len(self.changes)} changes, {' '.join(self.endpoint)})"
+        changes = f"{len(self.changes)} change{'' if len(self.changes) == 1 else 's'}"
+        return f"Conversion({self.api}, {changes}, {' '.join(self.endpoint)})"
 
 
 def plain_wire(payload: JSONObject, trace: Trace | None) -> JSONObject:

@@ -120,6 +120,11 @@ class ApiKey:
             )
         return found
 
+    @property
+    def is_set(self) -> bool:
+        """Whether there is one at this moment."""
+        return self._found() is not None
+
     def _found(self) -> str | None:
         values = [value for name in self.variables if (value := os.environ.get(name, "").strip())]
         return self._given or (values[0] if values else None)
@@ -138,7 +143,7 @@ class ApiKey:
             )
 
     def __repr__(self) -> str:
-        return "key set" if self._found() else "key not set"
+        return "key set" if self.is_set else "key not set"
 
 
 def key_variables_of(provider: str | None, base_url: str | None, own: str | None) -> tuple[str, ...]:

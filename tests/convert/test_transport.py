@@ -166,4 +166,4 @@ def test_tools_are_written_by_their_native_names() -> None:
 @over_apis
 def test_a_conversion_shows_counts_and_no_contents(api: str) -> None:
     found = made(api, "a secret", temperature=9)
-    assert repr(found) == f"Conversion({api}, 1 changes, {' '.join(found.endpoint)})"
+    assert repr(found) == f"Conversion({api}, 1 change, {' '.join(found.endpoint)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmneutral import ConfigurationError
+from llmneutral import ConfigurationError, drivers_config
 from llmneutral.drivers.keys import ADDRESSES, KEY_VARIABLES, ApiKey, address_of, is_local, key_variables_of
 from llmneutral.profiles.hosts import find_endpoint
 from llmneutral.resolve import resolve_api_mode
@@ -71,6 +71,14 @@ def test_what_is_missing_is_named() -> None:
 def test_a_key_shows_only_whether_it_is_there() -> None:
     assert f"{ApiKey('very-secret', ())} {ApiKey('very-secret', ())!r}" == "key set key set"
     assert str(ApiKey(None, ())) == "key not set"
+    assert (ApiKey(None, ()).is_set, ApiKey("k", ()).is_set) == (False, True)
+
+
+def test_a_driver_that_needs_no_key_says_nothing_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert "key" not in repr(drivers_config("local").prompt_driver)
+    assert "key not set" in repr(drivers_config("openai").prompt_driver)
+    assert "key set" in repr(drivers_config("openai").evolve(api_key="k").prompt_driver)
 
 
 @pytest.mark.parametrize(("endpoint", "api"), [(name, api) for name, apis in ADDRESSES.items() for api in apis])

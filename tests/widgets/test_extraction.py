@@ -208,15 +208,23 @@ def test_cells_that_ask_and_keep_no_answer(source: str, is_missing: bool) -> Non
 
 
 def test_why_an_answer_is_missing() -> None:
-    error = {"output_type": "error", "ename": "UsageError", "evalue": "x", "traceback": []}
+    error = {"output_type": "error", "ename": "ProviderError", "evalue": "x", "traceback": []}
     text = {"output_type": "stream", "name": "stdout", "text": "x"}
     found = extract_exchanges(notebook(code(ASK), code(ASK, error), code(ASK, text)))
     assert [missing.why for missing in found.missing] == [
         "it has not run, or its outputs were cleared",
-        "it ended with UsageError",
+        "it ended with ProviderError",
         "it keeps no exchange",
     ]
-    assert "cell 2 (c2): it ended with UsageError: %%prompt What?" in found.to_text()
+    assert "cell 2 (c2): it ended with ProviderError: %%prompt What?" in found.to_text()
+
+
+def test_a_line_that_could_not_be_meant_has_asked_nobody() -> None:
+    printed = {"output_type": "stream", "name": "stderr", "text": ["UsageError: there is nothing to ask\n"]}
+    raised = {"output_type": "error", "ename": "UsageError", "evalue": "x", "traceback": []}
+    found = extract_exchanges(notebook(code(ASK, printed), code(ASK), code(ASK, raised)))
+    assert [missing.cell.number for missing in found.missing] == [2]
+    assert found.notes == ("mistyped, so nobody was asked: cell 1 (c1), cell 3 (c3)",)
 
 
 def test_cells_without_ids() -> None:

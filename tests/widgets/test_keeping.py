@@ -9,9 +9,15 @@ from typing import Any
 
 import nbformat
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+import llmneutral
 from llmneutral_widgets import session
 from llmneutral_widgets.extraction import extract_exchanges
+from llmneutral_widgets.providers import Asked, Providers
+from tests.laws.stacks import stacks
+from tests.widgets import samples
 from tests.widgets.shell import Cells, running
 from tests.widgets.test_notebook_file import code, notebook
 
@@ -153,3 +159,199 @@ def test_a_folder_that_is_not_there_is_one_line(cells: Cells, tmp_path: Path) ->
     ran = cells.run(f"%stack save {tmp_path / 'nowhere' / 'x.ipynb'}")
     assert type(ran.error).__name__ == "UsageError"
     assert "x.ipynb: No such file" in ran.printed
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What `%stack` shows is what is sent
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def given_stack(output_schema: Any = None) -> llmneutral.PromptStack:
+    """A stack whose instructions lead it, and stand in its middle."""
+    made = llmneutral.PromptStack(
+        tools=[{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}],
+        output_schema=output_schema,
+        settings={"max_tokens": 200, "temperature": 0.5},
+    )
+    made.add_system_message("Be brief.")
+    made.add_user_message("Hello")
+    made.add_assistant_message("Hi.")
+    made.add_system_message("From now on French.")
+    made.add_user_message("And now?")
+    return made
+
+
+GIVEN = ["system: Be brief.", "user: Hello", "assistant: Hi.", "system: From now on French.", "user: And now?"]
+
+
+def sent(cells: Cells) -> llmneutral.PromptStack:
+    """What the driver was sent last."""
+    found: llmneutral.PromptStack = cells.shell.user_ns["echo"].stacks[-1]
+    return found
+
+
+def test_a_loaded_stack_is_sent_as_it_stands_with_all_it_brings(cells: Cells, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(given_stack().to_json(), encoding="utf-8")
+    told = cells.run(f"%stack load {path}").plain
+    assert "5 messages loaded into default; with every question go 1 tool, max_tokens=200, temperature=0.5" in told
+    assert "max_tokens=200" in cells.run("%stack").html
+    assert held() == GIVEN
+    cells.run("%prompt -p {{echo}} --temperature 0 Next")
+    assert cells.shell.user_ns["echo"].texts() == [*GIVEN, "user: Next"]
+    assert sent(cells).settings == {"max_tokens": 200, "temperature": 0, "stream": True}, "an option of the line wins"
+    assert sent(cells).tools == given_stack().tools
+    cells.run("%prompt -p {{echo}} --history 0 Alone")
+    assert cells.shell.user_ns["echo"].texts() == ["system: Be brief.", "user: Alone"]
+    cells.run("%prompt -p {{echo}} --new Other")
+    assert cells.shell.user_ns["echo"].texts() == ["user: Other"]
+    assert (sent(cells).tools, sent(cells).settings) == ([], {"stream": True})
+
+
+def test_a_system_text_of_the_line_replaces_only_that_of_a_line(cells: Cells) -> None:
+    cells.shell.user_ns["s"] = given_stack()
+    cells.run("%stack load {{s}}")
+    assert "replaced" not in cells.run("%prompt -p {{echo}} -s Terse. one").plain
+    assert "replaced" in cells.run("%prompt -p {{echo}} -s Kind. two").plain
+    asked = cells.shell.user_ns["echo"].texts()
+    assert asked == [GIVEN[0], "system: Kind.", *GIVEN[1:], "user: one", "assistant: ONE ", "user: two"]
+    assert held() == [*asked, "assistant: TWO "], "it is shown as it is sent"
+    shown = cells.run("%payload chat_completions -o found").plain
+    assert "chat_completions" in shown
+    body = cells.shell.user_ns["found"]["chat_completions"].payload
+    assert [message["content"] for message in body["messages"]] == [text.partition(": ")[2] for text in asked]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.ipynb"])
+def test_saved_after_it_was_loaded_it_is_all_there(cells: Cells, tmp_path: Path, name: str) -> None:
+    cells.shell.user_ns["s"] = stack = given_stack(SCHEMA)
+    assert "1 tool, the form of the answer, max_tokens=200" in cells.run("%stack load {{s}}").plain
+    told = cells.run(f"%stack save {tmp_path / name}").plain
+    cells.run("%stack reset")
+    told += cells.run(f"%stack load {tmp_path / name}").plain
+    assert held() == GIVEN
+    found = session.current().conversation().stack()
+    assert (found.settings, found.output_schema) == (stack.settings, stack.output_schema)
+    if name == "a.json":
+        assert found == stack
+        assert "names" not in told
+    else:
+        assert "of its 1 tool a notebook keeps the names" in told
+        assert "of tools (look) the file keeps the names only" in told
+    cells.run("%prompt -p {{echo}} Next")  # an answer that does not fit is asked for again: the first request counts
+    assert cells.shell.user_ns["echo"].texts(0) == [*GIVEN, "user: Next"]
+    assert sent(cells).output_schema == SCHEMA
+
+
+def converted(stack: llmneutral.PromptStack, api: str) -> Any:
+    """The conversion, or the error that comes instead."""
+    try:
+        return llmneutral.convert(stack, api, stream=True)
+    except llmneutral.LLMNeutralError as error:
+        return error
+
+
+SAMPLES = st.one_of(
+    stacks.map(llmneutral.PromptStack),
+    st.builds(samples.stack),
+    st.builds(given_stack, st.sampled_from([None, SCHEMA])),
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(SAMPLES)
+def test_what_is_loaded_is_what_is_converted(cells: Cells, stack: llmneutral.PromptStack) -> None:
+    cells.shell.user_ns["s"] = stack
+    with pytest.MonkeyPatch.context() as patch:  # nobody is set, so that nobody's own models and facts count
+        patch.setattr(Providers, "rows", lambda self: [])
+        patch.setattr(Providers, "asked", lambda *_: Asked("nobody", None))
+        assert cells.run("%stack load {{s}}").error is None
+        assert cells.run("%payload all -o found").error is None
+    assert session.current().conversation().stack(is_request=True) == stack
+    for api, found in cells.shell.user_ns["found"].items():
+        expected = converted(stack, api)
+        if isinstance(expected, Exception):
+            assert (type(found), str(found)) == (type(expected), str(expected))
+        else:
+            assert (found.to_json(), found.changes) == (expected.to_json(), expected.changes)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Conversations of the user's own
+
+
+def test_a_stack_of_the_users_is_shown_taken_and_bound(cells: Cells) -> None:
+    cells.shell.user_ns["s"] = given_stack()
+    shown = cells.run("%stack {{s}}")
+    assert shown.plain == "PromptStack of 5 messages"
+    assert "From now on French." in shown.html
+    assert held() == [], "to show is not to take"
+    told = cells.run("%stack use {{s}}").plain
+    assert "5 messages loaded into s" in told
+    assert "questions go to the conversation s" in told
+    assert session.current().current == "s"
+    cells.run("%prompt -p {{echo}} Next")
+    cells.run("%stack -o mine")
+    assert [message.to_text() for message in cells.shell.user_ns["mine"].messages][-2:] == ["Next", "NEXT "]
+    assert cells.shell.user_ns["mine"].settings == {"max_tokens": 200, "temperature": 0.5}
+    assert len(given_stack().messages) == len(cells.shell.user_ns["s"].messages), "the user's own is left as it was"
+
+
+def test_what_failed_is_not_bound(cells: Cells) -> None:
+    ask(cells, "one", "fail")
+    cells.run("%stack -o mine")
+    assert [message.to_text() for message in cells.shell.user_ns["mine"].messages] == ["one", "ONE "]
+
+
+def test_messages_in_a_list_are_a_conversation_too(cells: Cells) -> None:
+    cells.shell.user_ns["told"] = given_stack().messages
+    cells.shell.user_ns["plain"] = [{"role": "user", "content": "Hello"}]
+    cells.run("%stack load {{told}}")
+    assert held() == GIVEN
+    cells.run("%stack load {{plain}}")
+    assert held() == ["user: Hello"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("%stack load {{number}}", "{{number}} is an int; a conversation is a PromptStack or a list of its messages"),
+        ("%stack {{nobody}}", "nobody is not defined"),
+        ("%payload all {{number}}", "{{number}} is an int"),
+        ("%payload all {{made}}", "is a Conversion already, for chat_completions"),
+        ("%stack drop 99", "default holds 1 exchange, and nothing is taken out"),
+    ],
+)
+def test_what_is_no_conversation_is_one_line(cells: Cells, line: str, told: str) -> None:
+    ask(cells, "one")
+    cells.shell.user_ns |= {"number": 3, "made": llmneutral.convert("?", "chat_completions", model="m")}
+    before = held()
+    ran = cells.run(line)
+    assert type(ran.error).__name__ == "UsageError"
+    assert told in ran.printed
+    assert held() == before
+
+
+def test_an_unknown_name_begins_a_conversation_and_says_so(cells: Cells) -> None:
+    cells.shell.user_ns["s"] = given_stack()
+    told = cells.run("%stack use s").plain
+    assert "the conversation s, which begins empty: there was none of this name" in told
+    assert "%stack use {{s}} takes the PromptStack s of yours" in told
+    assert "begins" not in cells.run("%stack use default").plain
+    assert "PromptStack" not in cells.run("%stack use other").plain
+
+
+def test_payloads_of_a_stack_and_of_a_conversion(cells: Cells) -> None:
+    cells.shell.user_ns["s"] = given_stack()
+    cells.run("%payload anthropic {{s}} -o found")
+    body = cells.shell.user_ns["found"]["anthropic_messages"].payload
+    assert body["max_tokens"] == 200
+    assert set(cells.shell.user_ns["found"]) == {"anthropic_messages"}
+    cells.run("%payload {{ s }} -o found")
+    assert len(cells.shell.user_ns["found"]) == 3
+    made = cells.shell.user_ns["made"] = llmneutral.convert("one?", "chat_completions", model="m")
+    assert "one?" in cells.run("%payload {{made}} -o found").html
+    assert cells.shell.user_ns["found"] == {"chat_completions": made}
+    assert held() == []

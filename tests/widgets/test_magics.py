@@ -333,6 +333,11 @@ def test_a_key_that_is_missing_can_be_typed(cells: Cells, monkeypatch: pytest.Mo
         assert "ANTHROPIC_API_KEY is not set" in told
         assert "%provider key anthropic" in told
         assert "%provider local" in told
+        assert "set ANTHROPIC_API_KEY before the kernel starts" in told
+        assert "Nobody" not in told
+    told = "\n".join(cells.run("%prompt -p anthropic -p {{echo}} Hello").error._render_traceback_())
+    assert "Nobody was asked: not Echo either." in told
+    assert echo(cells).stacks == []
     ran = cells.run("%prompt -p {{llmneutral.AnthropicDriversConfig(model='m').prompt_driver}} Hello")
     assert "%provider key" not in str(ran.error), "a driver of the user's has no name for it"
 

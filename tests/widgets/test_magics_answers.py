@@ -183,7 +183,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_and_told(cells: Cells) -
     ran = cells.run("%prompt -p {{me}} --schema Form -f json Give me one.")
     assert (ran.value.text, ran.value.parsed) == ('{"a": 1}', {"a": 1})
     assert '"x"' not in ran.html, "a rejected answer is no part of the answer"
-    assert "2 calls, 1 rejected" in ran.html
+    assert "2 requests, 1 rejected" in ran.html
     assert "1 rejected" in ran.plain
     frame = cells.run("%usage").value
     assert frame["status"].tolist() == ["rejected", "complete"]

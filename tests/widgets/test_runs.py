@@ -122,6 +122,8 @@ def test_notebooks_that_have_nothing_to_do_with_each_other() -> None:
 def test_what_is_missing_or_broken_is_told() -> None:
     found = diff_runs(run("a"), notebook(code("%%prompt\nq"), code("", shown({"odd": 1}))))
     assert [note.partition(" (")[0] for note in found.notes] == ["the notebook: cell 2", "the notebook: cell 1"]
+    same = notebook(code("%%prompt\nq"))
+    assert len(diff_runs(same, same).notes) == 1, "of a run and itself each is told once"
     assert (
         diff_runs(notebook(), notebook()).to_text().startswith("the notebook → the notebook: no exchange in either\n")
     )

@@ -224,7 +224,8 @@ def test_an_exchange_is_found_by_its_cell_or_its_number(here: Session) -> None:
 
 def test_loaded_messages_are_where_the_conversation_begins(here: Session) -> None:
     conversation = here.conversation()
-    conversation.load([llmneutral.Message("system", (llmneutral.TextMessageContent("s"),)), user("q")])
+    system = llmneutral.Message("system", (llmneutral.TextMessageContent("s"),))
+    conversation.load(llmneutral.PromptStack([system, user("q")]))
     sent = plan(conversation)
     assert texts(sent.messages) == ["s", "q", "?"]
     assert sent.added == (user("?"),)

@@ -123,7 +123,7 @@ def test_every_answer_is_a_call_with_its_own_tokens(stream: bool) -> None:
     assert [row["total"] for row in rows] == [12, 12, 12]
     assert [row["finish_reason"] for row in rows] == ["tool_calls", "tool_calls", "stop"]
     assert exchange.usage.total == 36, "the exchange's own are the sum"
-    assert "3 calls" in line_of(exchange)
+    assert "3 requests" in line_of(exchange)
 
 
 @WAYS
@@ -488,5 +488,5 @@ def test_a_request_that_failed_and_was_sent_again_is_a_row_of_its_own() -> None:
     assert [row["total"] for row in rows] == [None, 12, None, None, 12]
     assert exchange.timing["attempts"] == 3
     line = line_of(exchange)
-    assert "2 calls" in line
+    assert "2 requests" in line
     assert "10 → 14 tokens" in line, "who failed had none to tell"

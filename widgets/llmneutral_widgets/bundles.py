@@ -18,7 +18,7 @@ from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.page import Html, View, line, visible
+from llmneutral_widgets.views.page import Html, View, count, line, visible
 from llmneutral_widgets.views.payload import Column, comparison, payload_page
 from llmneutral_widgets.views.stack import stack_page
 
@@ -113,7 +113,7 @@ def stack_bundle(stack: Any, **view: Any) -> Bundle:
     messages = plain(stack.messages)
     tools = plain([definition(tool) for tool in stack.tools])
     shown = stack_page(messages, tools=tools, **view)
-    return _page(shown, f"PromptStack of {len(messages)} messages")
+    return _page(shown, f"PromptStack of {count(len(messages), 'message')}")
 
 
 def conversions_bundle(
@@ -195,7 +195,7 @@ def _payloads(exchange: Exchange) -> Html:
 def _told(column: Column) -> str:
     if column.error is not None:
         return f"{column.error.get('name')}: {column.error.get('message')}"
-    return f"{' '.join(column.endpoint or ())}, {len(column.changes)} changes"
+    return f"{' '.join(column.endpoint or ())}, {count(len(column.changes), 'change')}"
 
 
 def _page(shown: Html, text: str) -> Bundle:

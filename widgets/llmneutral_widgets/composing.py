@@ -11,6 +11,7 @@ import io
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from llmneutral_widgets.views.pictures import picture_type
 
 LARGEST_FILE = 32 * 1024 * 1024
 """Bytes of a file that may be attached: more than any provider takes in one request."""
+_MOST_SIBLINGS = 2_000
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -125,10 +127,8 @@ def attachment(what: str, namespace: Mapping[str, Any]) -> Sequence[Any]:
         return _address(where)
     path = Path(where).expanduser()
     if not path.is_file():
-        near = [entry.name for entry in _siblings(path)]
-        raise OptionError(
-            f"-a {where}: there is no such file; {nearest(path.name, near[:200]) if near else ''}".strip()
-        )
+        hint = nearest(path.name, [entry.name for entry in islice(_siblings(path), _MOST_SIBLINGS)])
+        raise OptionError(f"-a {where}: there is no such file{f'; {hint}' if hint.startswith('did') else ''}")
     if path.stat().st_size > LARGEST_FILE:
         raise OptionError(f"-a {where}: {path.stat().st_size:,} bytes are more than {LARGEST_FILE:,}")
     return _media(path.read_bytes(), path.name, f"-a {where}")

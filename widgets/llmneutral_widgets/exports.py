@@ -76,9 +76,8 @@ def notebook_of(exchange: Exchange, style: Style = "prompt") -> Any:
     if exchange.stack is None:
         return conversation_to_notebook(exchange, style)
     own = exchange.question
-    sets_system = any(message.is_system() for message in own)
     asked = sum(not message.is_system() for message in own)
-    before = [message for message in exchange.stack.messages if not (sets_system and message.is_system())]
+    before = [message for message in exchange.stack.messages if not (message.is_system() and message in own)]
     earlier = llmneutral.PromptStack(before[: len(before) - asked])
     return conversation_to_notebook([*exchanges_in(earlier), exchange], style)
 
@@ -107,8 +106,10 @@ def exchanges_in(source: Any) -> list[Exchange]:
 
 def _parts_of(exchange: Exchange) -> list[Exchange]:
     """An exchange; a conversation that was loaded is one without an answer, and here becomes its turns."""
-    is_loaded = exchange.response is None and any(message.is_assistant() for message in exchange.question)
-    return _exchanges_of(llmneutral.PromptStack(exchange.question), exchange.name) if is_loaded else [exchange]
+    is_loaded = bool(exchange.history.get("loaded")) and exchange.stack is not None
+    if is_loaded or (exchange.response is None and any(message.is_assistant() for message in exchange.question)):
+        return _exchanges_of(exchange.stack or llmneutral.PromptStack(exchange.question), exchange.name)
+    return [exchange]
 
 
 def _exchanges_of(stack: Any, name: str = DEFAULT) -> list[Exchange]:
@@ -130,7 +131,7 @@ def _exchanges_of(stack: Any, name: str = DEFAULT) -> list[Exchange]:
                 settings=stack.settings,
                 output_schema=schema,
                 tools=tools,
-                history={"messages": earlier, "sent": True},
+                history={"messages": earlier, "sent": True, "loaded": True},
                 messages=tuple(question),
                 rounds=tuple(later),
                 response=None if answer is None else llmneutral.NormalizedResponse(answer),

@@ -17,7 +17,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, SchemaError
 from llmneutral_widgets.notebook_file import Cell, NotebookError, data_of, joined, near, open_notebook
-from llmneutral_widgets.session import is_sent
+from llmneutral_widgets.session import in_order, is_sent
 from llmneutral_widgets.views.answer import summary_line
 from llmneutral_widgets.views.page import count, line, visible
 
@@ -141,7 +141,7 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             NotebookError: If there is no conversation of this name.
         """
         exchanges = self.conversation(name)
-        return request([message for exchange in exchanges for message in exchange.turn], exchanges[-1:])
+        return llmneutral.PromptStack(in_order(exchanges), **_form(exchanges[-1:]))
 
     def sent(self, id: str) -> Any:
         """Returns what was sent for an exchange, but for media that were cut and the definitions of tools.
@@ -150,11 +150,12 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             NotebookError: If there is no such exchange.
         """
         *before, exchange = self.chain(id)
-        told = [message for each in before for message in each.turn]
+        asked = msgspec.structs.replace(exchange, response=None, rounds=())
+        told = in_order([*before, asked])
         number = exchange.history.get("messages")
         if isinstance(number, int):
-            told = _last(told, number)
-        return request([*told, *exchange.question], [exchange])
+            told = _last(told, number + len([message for message in asked.question if not message.is_system()]))
+        return llmneutral.PromptStack(told, **_form([exchange]))
 
     def to_json(self) -> dict[str, Any]:
         """Returns everything as plain JSON data without secrets."""
@@ -206,6 +207,7 @@ def extract_exchanges(node: Any) -> Extract:
     notes = list(notebook.notes)
     seen: dict[str, Found] = {}
     silent: list[Missing] = []
+    mistyped: list[Cell] = []
     for cell in notebook.cells:
         number = 0
         for exchange, is_aside in exchanges_of(cell, notes):
@@ -213,10 +215,15 @@ def extract_exchanges(node: Any) -> Extract:
             number += 1
             _keep(found, seen, notes)
         if not number and cell.kind == "code" and _ASKS.search(cell.source):
-            silent.append(Missing(cell, _why(cell)))
+            if _is_mistyped(cell):
+                mistyped.append(cell)
+            else:
+                silent.append(Missing(cell, _why(cell)))
     found_all = sorted(seen.values(), key=lambda each: (each.cell.number, each.nth))
     notes += [note for each in found_all for note in cuts_of(each.exchange, each.cell)]
     notes += _breaks(found_all)
+    if mistyped:
+        notes.append(f"mistyped, so nobody was asked: {', '.join([cell.place for cell in mistyped])}")
     return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=tuple(notes))
 
 
@@ -257,18 +264,17 @@ def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:
     return [f"{cell.place}: {at} was cut when it was saved: {was}" for at, was in told]
 
 
-def request(messages: Sequence[Any], last: Sequence[Exchange] = ()) -> Any:
-    """Returns messages as a request: the last instruction counts, and stands first.
-
-    Args:
-        messages: The messages in their order.
-        last: The exchange whose settings it has, or none.
-    """
+def request(messages: Sequence[Any]) -> Any:
+    """Returns messages as a request: the last instruction counts, and stands first."""
     system = next((message for message in reversed(messages) if message.is_system()), None)
     frame = [system] if system is not None and system.to_text() else []
     rest = [message for message in messages if not message.is_system()]
-    given = {"settings": dict(last[0].settings), "output_schema": last[0].output_schema} if last else {}
-    return llmneutral.PromptStack([*frame, *rest], **given)
+    return llmneutral.PromptStack([*frame, *rest])
+
+
+def _form(last: Sequence[Exchange]) -> dict[str, Any]:
+    """The settings and the form of the answer of an exchange, where there is one."""
+    return {"settings": dict(last[0].settings), "output_schema": last[0].output_schema} if last else {}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -358,6 +364,12 @@ def _why(cell: Cell) -> str:
     if errors:
         return f"it ended with {line(visible(str(errors[-1].get('ename'))), 60)}"
     return "it keeps no exchange" if cell.outputs else "it has not run, or its outputs were cleared"
+
+
+def _is_mistyped(cell: Cell) -> bool:
+    """Whether all that a cell shows is that its line could not be meant; IPython prints that, and calls it no error."""
+    told = [output.get("ename") or joined(output.get("text")) for output in cell.outputs]
+    return bool(told) and str(told[-1] or "").startswith("UsageError")
 
 
 def _last(told: Sequence[Any], number: int) -> list[Any]:

@@ -12,6 +12,7 @@ from llmneutral_widgets import comparing, display, keeping, session
 from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.interpolation import only_place, resolve
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import Grammar, Line, OptionError, nearest, setting, whole
 from llmneutral_widgets.pricing import own_prices, priced
@@ -150,12 +151,31 @@ def stack(here: Here, line: str) -> None:
     act = _STACK_COMMANDS.get(command)
     if act is not None:
         act(here, rest)
+        _bind_stack(here, found, here.session.conversation().kept)
         return
     words = [word for word in found.words if not _RANGE.fullmatch(word)]
     ranges = [word for word in found.words if _RANGE.fullmatch(word)]
     _alone(words, 1, "%stack shows one conversation")
     _alone(ranges, 1, "%stack shows one range")
-    _show_stack(here, words[0] if words else None, _slice(ranges, bool(found.values.get("all"))))
+    shown = _slice(ranges, bool(found.values.get("all")))
+    given = keeping.stack_at(words[0], here.namespace) if words else None
+    if given is None:
+        _show_stack(here, words[0] if words else None, shown)
+        _bind_stack(here, found, here.session.conversation(words[0] if words else None).kept)
+    else:
+        display.publish(stack_bundle(given, name=_told_name(words[0], vars(given)), shown=shown))
+        _bind_stack(here, found, lambda: given)
+
+
+def _bind_stack(here: Here, found: Line, stack: Callable[[], Any]) -> None:
+    """Binds the conversation to the variable that `-o` names."""
+    if out := found.values.get("out"):
+        here.ip.user_ns[out] = stack()
+
+
+def _told_name(name: str, frame: Mapping[str, Any]) -> str:
+    """The name of a conversation, and what goes along with every question beside its tools, which are counted."""
+    return " · ".join([name, *keeping.frame_words({**frame, "tools": ()})])
 
 
 def _slice(ranges: Sequence[str], everything: bool) -> slice | None:
@@ -176,7 +196,7 @@ def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
     display.publish(
         stack_bundle(
             conversation.stack(),
-            name=conversation.name,
+            name=_told_name(conversation.name, conversation.frame()),
             marks=conversation.marks(),
             tokens=conversation.tokens(),
             makers=conversation.makers(),
@@ -201,8 +221,22 @@ def _list_stacks(here: Here, words: Sequence[str]) -> None:
 def _use_stack(here: Here, words: Sequence[str]) -> None:
     if len(words) != 1:
         raise OptionError("%stack use takes the name of a conversation; a new name makes an empty one")
-    here.session.current = here.session.conversation(words[0]).name
-    note(f"questions go to the conversation {words[0]}")
+    name, given = words[0], keeping.stack_at(words[0], here.namespace)
+    if given is not None:
+        name = str(only_place(name)).strip()
+        keeping.take(here.session.conversation(name), given)
+    is_new = name not in here.session.conversations
+    here.session.current = here.session.conversation(name).name
+    note(f"questions go to the conversation {name}{_beginning(here, name) if is_new else ''}")
+
+
+def _beginning(here: Here, name: str) -> str:
+    import llmneutral
+
+    said = ", which begins empty: there was none of this name"
+    if isinstance(here.namespace.get(name), llmneutral.PromptStack):
+        said += f"; %stack use {{{{{name}}}}} takes the PromptStack {name} of yours"
+    return said
 
 
 def _reset_stack(here: Here, words: Sequence[str]) -> None:
@@ -221,6 +255,9 @@ def _drop_turns(here: Here, words: Sequence[str]) -> None:
     except OptionError as error:
         raise OptionError(f"%stack drop {error}") from None
     conversation = here.session.conversation()
+    if number > len(conversation.turns):
+        there = count(len(conversation.turns), "exchange") if conversation.turns else "no exchange"
+        raise OptionError(f"%stack drop {number}: {conversation.name} holds {there}, and nothing is taken out")
     note(f"{count(conversation.drop(number), 'exchange')} taken out of {conversation.name}")
 
 
@@ -270,15 +307,30 @@ def _last_request(here: Here) -> tuple[Any, dict[str, Any]]:
 
 
 def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    apis = comparing.apis_of([name for word in words for name in word.split(",") if name])
+    places = [word for word in words if only_place(word) is not None]
+    _alone(places, 1, "%payload converts one conversation")
+    written = [name for word in words if word not in places for name in word.split(",") if name]
+    made = resolve(str(only_place(places[0])), here.namespace) if places else None
+    if isinstance(made, _conversion()):
+        _alone(written, 0, f"{places[0]} is a Conversion already, for {made.api}")
+        return None, {made.api: made}
+    apis = comparing.apis_of(written or comparing.MAIN)
+    if places:
+        return _converted_for(here, keeping.stack_at(places[0], here.namespace), apis)
     conversation = here.session.conversation()
     source = conversation.stack(is_request=True)
     if not source.messages:
         raise OptionError(f"the conversation {conversation.name} is empty: %%prompt adds the first message")
-    last = here.session.last
-    if last is not None and last.stack is not None:
-        source.tools, source.output_schema = last.stack.tools, last.stack.output_schema
-        source.settings = dict(last.stack.settings)
+    return _converted_for(here, source, apis)
+
+
+def _conversion() -> Any:
+    import llmneutral
+
+    return llmneutral.Conversion
+
+
+def _converted_for(here: Here, source: Any, apis: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     asked = here.session.providers.asked(None, None, here.namespace)
     stream = bool(source.settings.get("stream", here.settings.stream))
     found = comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model, stream=stream)

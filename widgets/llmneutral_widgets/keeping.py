@@ -1,14 +1,18 @@
-"""`%stack save` and `%stack load`: a conversation goes into a file, and comes out of one."""
+"""`%stack save` and `%stack load`: a conversation goes into a file, and comes out of one, or of a variable."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from llmneutral_widgets.interpolation import only_place, resolve
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompting import Here
-from llmneutral_widgets.views.page import count
+from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.session import Conversation
+from llmneutral_widgets.views.page import count, line
 
 _MOST_NOTES = 3
 
@@ -30,17 +34,23 @@ def save(here: Here, words: Sequence[str]) -> None:
     except ipynb.NotebookError as error:
         raise OptionError(f"%stack save {error}") from None
     number = sum([len(turn.messages) for turn in conversation.turns])
-    note(f"{count(number, 'message')} of {conversation.name} written to {path.name}")
+    said = [f"{count(number, 'message')} of {conversation.name} written to {path.name}"]
+    if is_notebook and (tools := conversation.frame().get("tools")):
+        said.append(f"of its {count(len(tools), 'tool')} a notebook keeps the names: .json keeps all of it")
+    note("; ".join(said))
 
 
 def load(here: Here, words: Sequence[str]) -> None:
-    """Reads a conversation in the place of the current one.
+    """Reads a conversation in the place of the current one: out of a file, or `{{variable}}`.
 
     Raises:
-        OptionError: If the file cannot be read, or holds none.
+        OptionError: If the file cannot be read, or it or the variable holds none.
     """
     from llmneutral_widgets import ipynb
 
+    if len(words) == 1 and (given := stack_at(words[0], here.namespace)) is not None:
+        take(here.session.conversation(), given)
+        return
     path = _file(words, "load", (".ipynb", ".json"))
     conversation = here.session.conversation()
     try:
@@ -52,14 +62,73 @@ def load(here: Here, words: Sequence[str]) -> None:
     if isinstance(found.conversation, list):
         conversation.resume(found.conversation)
     else:
-        conversation.load(found.conversation.messages)
-    number = sum([len(turn.messages) for turn in conversation.turns])
+        conversation.load(found.conversation)
     more = [f"{len(found.notes) - _MOST_NOTES} more notes"] if len(found.notes) > _MOST_NOTES else []
-    said = [f"{count(number, 'message')} loaded into {conversation.name}", *found.notes[:_MOST_NOTES], *more]
-    note("; ".join(said))
+    note("; ".join([*_loaded(conversation), *found.notes[:_MOST_NOTES], *more]))
+
+
+def take(conversation: Conversation, stack: Any) -> None:
+    """Takes a stack of the user's in the place of what a conversation holds."""
+    conversation.load(stack)
+    note("; ".join(_loaded(conversation)))
+
+
+def _loaded(conversation: Conversation) -> list[str]:
+    """What has been loaded, in words: the messages, and what goes along with them from now on."""
+    number = sum([len(turn.messages) for turn in conversation.turns])
+    said = [f"{count(number, 'message')} loaded into {conversation.name}"]
+    if kept := frame_words(conversation.frame()):
+        said.append(f"with every question go {', '.join(kept)}")
+    named = [tool.get("name") for turn in conversation.turns if turn.exchange.stack is None for tool in _tools(turn)]
+    if named:
+        names = ", ".join(dict.fromkeys(map(str, named)))
+        said.append(f"of tools ({names}) the file keeps the names only: -t sends them")
+    return said
+
+
+def _tools(turn: Any) -> Sequence[Any]:
+    return [tool for tool in turn.exchange.tools if isinstance(tool, dict)] if turn.is_loaded else ()
+
+
+def frame_words(frame: Mapping[str, Any]) -> list[str]:
+    """Returns in words what goes along with every question: tools, the form of the answer, settings."""
+    said = [count(len(tools), "tool")] if (tools := frame.get("tools")) else []
+    said += ["the form of the answer"] if frame.get("output_schema") is not None else []
+    return [*said, *[f"{name}={line(str(value), 40)}" for name, value in plain(frame.get("settings") or {}).items()]]
+
+
+def stack_at(word: str, namespace: Mapping[str, Any]) -> Any:
+    """Returns the stack that `{{variable}}` stands for; None if the word is none of this form.
+
+    Raises:
+        OptionError: If there is no such variable, or it holds no conversation.
+    """
+    import llmneutral
+
+    if (place := only_place(word)) is None:
+        return None
+    found = resolve(place, namespace)
+    if isinstance(found, llmneutral.PromptStack):
+        return found
+    given = [found] if isinstance(found, llmneutral.Message) else found
+    if isinstance(given, list | tuple) and given:
+        if all([isinstance(each, llmneutral.Message) for each in given]):
+            return llmneutral.PromptStack(given)
+        if all([isinstance(each, Mapping) and "role" in each for each in given]):
+            try:
+                return llmneutral.PromptStack.from_openai(given)
+            except llmneutral.ConversionError as error:
+                raise OptionError(f"{word}: {error}") from None
+    kind = type(found).__name__
+    raise OptionError(f"{word} is {_article(kind)}; a conversation is a PromptStack or a list of its messages")
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[:1] in "AEIOUaeiou" else f"a {kind}"
 
 
 def _file(words: Sequence[str], command: str, kinds: tuple[str, ...]) -> Path:
     if len(words) != 1 or Path(words[0]).suffix not in kinds:
-        raise OptionError(f"%stack {command} takes one file that ends in {' or '.join(kinds)}")
+        more = ", or {{variable}}" if command == "load" else ""
+        raise OptionError(f"%stack {command} takes one file that ends in {' or '.join(kinds)}{more}")
     return Path(words[0]).expanduser()

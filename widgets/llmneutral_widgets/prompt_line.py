@@ -267,9 +267,17 @@ STACK = Grammar(
         "%stack [NAME] [A:B | --all]  show",
         "%stack list | use NAME | reset [NAME] | drop N",
         "%stack save FILE (.ipynb, .json, or .md to read) | load FILE (.ipynb, .json)",
+        "%stack {{s}} | load {{s}} | use {{s}}   a PromptStack of yours: show, take it, take it as the conversation s",
     ),
     options=(
         O(names=("--all",), field="all", help="every message"),
+        O(
+            names=("-o", "--out"),
+            field="out",
+            metavar="NAME",
+            read=identifier,
+            help="variable for it, as a PromptStack",
+        ),
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("list", "use", "reset", "drop", "save", "load"),
@@ -280,6 +288,7 @@ PAYLOAD = Grammar(
     usage=(
         "%payload            the last request as it was sent",
         "%payload API … | all   the current conversation, converted for them",
+        "%payload API … {{s}}   the same for a PromptStack of yours; a Conversion is shown as it is",
     ),
     options=(
         O(names=("--changes",), field="changes", help="only what was changed"),

@@ -100,6 +100,7 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
         note(PROMPT.help(), as_typed=True)
         return None
     plan = _plan(here, given, cell)
+    is_asked = False
     try:
         if given.compare:
             return _bound(here, plan, _compare(here, plan))
@@ -109,9 +110,10 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
             note("the system text of the conversation is replaced")
         for asked in plan.asked:
             here.session.providers.check_key(asked)
+        is_asked = True
         return _several(here, plan) if len(plan.asked) > 1 else _single(here, plan)
     except Exception as error:
-        here.session.providers.advise(error, plan.asked)
+        here.session.providers.advise(error, plan.asked, is_asked=is_asked)
         _show_refused(plan, error)
         raise
 
@@ -135,12 +137,22 @@ def _plan(here: Here, given: PromptLine, cell: str | None) -> Plan:
         new=given.new,
     )
     stack = llmneutral.PromptStack(
-        sent.messages, tools=composed.tools, output_schema=composed.output_schema, settings=dict(given.settings)
+        sent.messages, **_frame({} if given.new else conversation.frame(), composed, given.settings)
     )
     model = given.model or settings.model or None
     providers = given.providers or (settings.provider or None,)
     asked = tuple([here.session.providers.asked(written, model, here.namespace) for written in providers])
     return Plan(given=given, composed=composed, conversation=conversation, key=key, sent=sent, stack=stack, asked=asked)
+
+
+def _frame(kept: Mapping[str, Any], composed: Composed, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent beside the messages: that of a loaded stack, and the options of the line, which win over it."""
+    own = {"tools": composed.tools, "output_schema": composed.output_schema}
+    found = {**kept, **{name: value for name, value in own.items() if value is not None and value != ()}}
+    found["settings"] = {**kept.get("settings", {}), **settings}
+    if "extra_body" in settings:  # it is the user's own now, not that of the API a request was read from
+        found["read_from"] = None
+    return found
 
 
 def _bound(here: Here, plan: Plan, result: Answer) -> Answer:

@@ -139,25 +139,28 @@ class Providers:
             if status.key_variable and not status.key_set and status.key_words is None:
                 asked.driver.require_key()
 
-    def advise(self, error: BaseException, asked: Iterable[Asked]) -> None:
+    def advise(self, error: BaseException, asked: Iterable[Asked], *, is_asked: bool = True) -> None:
         """Where a key is missing, the error says what a notebook has against that; the library's words know none.
 
         Args:
             error: It is changed in place.
             asked: Who was asked.
+            is_asked: Whether anybody was, by now: if not, the error says who was left out beside the one it is about.
         """
         import llmneutral
 
         if not isinstance(error, llmneutral.ConfigurationError):
             return
-        names = self.names()
-        for name in [each.name for each in asked if each.name in names]:
+        known, every = self.names(), [each.name for each in asked]
+        for name in [each for each in every if each in known]:
             status = self.config(name).status()
             if status.key_variable and not status.key_set and status.key_variable in str(error):
                 error.hint = (
-                    f"Type it with %provider key {name}, or let the embedded model answer: %provider local. "
-                    f"{status.key_variable} counts as well."
+                    f"Type it with %provider key {name}, set {status.key_variable} before the kernel starts, "
+                    "or let the embedded model answer: %provider local."
                 )
+                others = ", ".join([each for each in dict.fromkeys(every) if each != name])
+                error.hint += f" Nobody was asked: not {others} either." if others and not is_asked else ""
                 return
 
     def rows(self) -> list[dict[str, Any]]:

@@ -171,7 +171,8 @@ def diff_runs(a: Any, b: Any) -> RunsDiff:
     with_ids = all(each.cell.id for run in (first, second) for each in run.found)
     left, right = _by_key(first.found, with_ids), _by_key(second.found, with_ids)
     keys = list(dict.fromkeys([*left, *right]))
-    notes = [f"{run.name}: {note}" for run in (first, second) for note in (*run.notes, *map(str, run.missing))]
+    told = [f"{run.name}: {note}" for run in (first, second) for note in (*run.notes, *map(str, run.missing))]
+    notes = list(dict.fromkeys(told))  # of a file and itself, each is told once
     if not with_ids and keys:
         notes.append("cells without ids: questions belong together that are typed alike")
     if left and right and not left.keys() & right.keys():

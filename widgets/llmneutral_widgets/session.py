@@ -11,6 +11,7 @@ nothing is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,8 @@ from llmneutral_widgets.views.answer import maker
 
 DEFAULT = "default"
 _MOST_ROWS = 20_000
+_OWN = ("tools", "output_schema", "settings", "read_from")
+"""What a PromptStack holds beside its messages."""
 
 
 class Turn(msgspec.Struct):
@@ -44,12 +47,22 @@ class Turn(msgspec.Struct):
         """Its messages in order, the answer last."""
         return self.exchange.turn
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it came as a whole stack, whose instructions are part of it and stay where they stand."""
+        return bool(self.exchange.history.get("loaded"))
+
+    @property
+    def said(self) -> list[Any]:
+        """Its messages without the system text that `-s` has set: that one stands at the head of the conversation."""
+        return [message for message in self.messages if self.is_loaded or not message.is_system()]
+
 
 class Sent(NamedTuple):
     """What a question brings to the provider.
 
     Attributes:
-        messages: What is sent, in order: system text, earlier messages, the question.
+        messages: What is sent: instructions that lead a loaded stack, system text, earlier messages, the question.
         added: What this turn adds to the chain of exchanges.
         parent: Id of the last exchange before it that may be sent along, whether it is or not; None if the conversation
             begins here. With the number of earlier messages it tells a reader of the file what was sent.
@@ -102,18 +115,18 @@ class Conversation:
         before = [] if new else self.before(key)
         chain = [turn for turn in before if is_sent(turn.exchange)]
         along = chain if last is None else chain[-last:] if last else []
-        told = [message for turn in along for message in turn.messages]
-        saved = told if along is chain else [message for turn in chain for message in turn.messages]
-        standing = _system([message for turn in before for message in turn.messages])
+        lead = _lead(chain)
+        told = [message for turn in along for message in turn.said]
+        told = told[len(lead) if along[:1] == chain[:1] else 0 :]
+        standing, saved = _standing(before), _standing(chain)
         wanted = standing if system is None else llmneutral.Message("system", (llmneutral.TextMessageContent(system),))
-        earlier = [message for message in told if not message.is_system()]
         frame = [wanted] if wanted is not None and wanted.to_text() else []
-        is_news = wanted != _system(saved) and bool(frame or _system(saved) is not None)
+        is_news = wanted != saved and bool(frame or saved is not None)
         return Sent(
-            messages=(*frame, *earlier, question),
+            messages=(*lead, *frame, *told, question),
             added=(*([wanted] if is_news else []), question),
             parent=chain[-1].exchange.id if chain else None,
-            earlier=len(earlier),
+            earlier=len([message for message in told if not message.is_system()]),
             replaced=system is not None and standing is not None and bool(standing.to_text()) and wanted != standing,
         )
 
@@ -130,10 +143,32 @@ class Conversation:
         for turn in self.turns[at + 1 :]:
             turn.is_stale = True
 
-    def load(self, messages: Iterable[Any]) -> None:
-        """Takes messages of a file in the place of what there is; they are one turn."""
-        opening = Exchange(id=new_id(), status="complete", name=self.name, messages=tuple(messages))
+    def load(self, stack: Any) -> None:
+        """Takes a stack in the place of what there is: it is one turn, with its tools, answer's form and settings."""
+        import llmneutral
+
+        opening = Exchange(
+            id=new_id(),
+            status="complete",
+            name=self.name,
+            history={"loaded": True},
+            settings=dict(stack.settings),
+            messages=tuple(stack.messages),
+            stack=llmneutral.PromptStack(stack.messages, **_own_of(stack)),
+        )
         self.turns = [Turn(opening)]
+
+    def frame(self) -> dict[str, Any]:
+        """Returns what a loaded stack brought beside its messages, as keywords of a PromptStack; options win over it.
+
+        Of exchanges that a file kept, tools are known by no more than their names, and are no part of it.
+        """
+        opening = next((turn.exchange for turn in self.turns if turn.is_loaded), None)
+        if opening is None:
+            return {}
+        if opening.stack is None:
+            return {"output_schema": opening.output_schema, "settings": dict(opening.settings)}
+        return _own_of(opening.stack)
 
     def resume(self, exchanges: Iterable[Exchange]) -> None:
         """Takes exchanges of a file in the place of what there is; no cell of this notebook made them."""
@@ -156,34 +191,43 @@ class Conversation:
         return len(gone)
 
     def stack(self, *, is_request: bool = False) -> Any:
-        """Returns the conversation as a PromptStack.
+        """Returns the conversation as a PromptStack, with tools and settings of a loaded stack.
 
         Args:
-            is_request: Only what would be sent, up to the last question; else everything, what failed too.
+            is_request: Only what would be sent, up to the last question, and with the tools, the form of the answer and
+                the settings that this had; else everything, what failed too. A stack that was loaded, and goes on with
+                nothing yet, is the request itself.
         """
         import llmneutral
 
-        turns = [turn for turn in self.turns if is_sent(turn.exchange)] if is_request else self.turns
-        messages = [message for turn in turns for message in turn.messages]
         if not is_request:
-            return llmneutral.PromptStack(messages)
-        while messages and messages[-1].is_assistant():
-            messages.pop()
-        system = _system(messages)
-        frame = [system] if system is not None and system.to_text() else []
-        return llmneutral.PromptStack([*frame, *[message for message in messages if not message.is_system()]])
+            return llmneutral.PromptStack([message for message, _ in _laid(self.turns)], **self.frame())
+        kept = self.kept()
+        if self.turns and not self.turns[-1].is_loaded:
+            while kept.messages and kept.messages[-1].is_assistant():
+                kept.messages.pop()
+            asked = self.turns[-1].exchange.stack
+            return kept if asked is None else llmneutral.PromptStack(kept.messages, **_own_of(asked))
+        return kept
+
+    def kept(self) -> Any:
+        """Returns what goes along with the next question, as a PromptStack."""
+        import llmneutral
+
+        turns = [turn for turn in self.turns if is_sent(turn.exchange)]
+        return llmneutral.PromptStack([message for message, _ in _laid(turns)], **self.frame())
 
     def marks(self) -> dict[int, str]:
         """Returns what is to be said of messages: that they are stale, or failed and are not sent."""
         found: dict[int, str] = {}
-        number = 0
-        for turn in self.turns:
+        for number, (_, turn) in enumerate(_laid(self.turns)):
+            if turn is None:
+                continue
             said = [] if is_sent(turn.exchange) else [f"{turn.exchange.status}, not sent"]
             said += ["interrupted"] if not said and turn.exchange.status == "interrupted" else []
             said += ["stale"] if turn.is_stale else []
             if said:
-                found.update(dict.fromkeys(range(number, number + len(turn.messages)), ", ".join(said)))
-            number += len(turn.messages)
+                found[number] = ", ".join(said)
         return found
 
     def tokens(self) -> dict[int, int]:
@@ -196,11 +240,11 @@ class Conversation:
         return {number: _maker(turn.exchange) for number, turn in self._answers() if turn.exchange.provider}
 
     def _answers(self) -> Iterator[tuple[int, Turn]]:
-        number = 0
-        for turn in self.turns:
-            number += len(turn.messages)
-            if turn.messages and turn.messages[-1].is_assistant():
-                yield number - 1, turn
+        found = _laid(self.turns)
+        for number, (message, turn) in enumerate(found):
+            is_last = number + 1 == len(found) or found[number + 1][1] is not turn
+            if turn is not None and is_last and message.is_assistant():
+                yield number, turn
 
     def _place(self, key: Key | None) -> int | None:
         if key is None:
@@ -212,9 +256,32 @@ def _maker(exchange: Exchange) -> str:
     return maker({"provider": exchange.provider, "model": exchange.model, "answered_by": exchange.answered_by})
 
 
-def _system(messages: Sequence[Any]) -> Any:
-    """The system text that counts: the last one."""
-    return next((message for message in reversed(messages) if message.is_system()), None)
+def _standing(turns: Sequence[Turn]) -> Any:
+    """The system text that `-s` has set: the last one; None where it has set none."""
+    told = [message for turn in turns if not turn.is_loaded for message in turn.messages]
+    return next((message for message in reversed(told) if message.is_system()), None)
+
+
+def _lead(turns: Sequence[Turn]) -> list[Any]:
+    """The instructions that lead a loaded stack: they stand however little of the history is sent."""
+    return list(takewhile(lambda message: message.is_system(), turns[0].said)) if turns else []
+
+
+def _laid(turns: Sequence[Turn]) -> list[tuple[Any, Turn | None]]:
+    """The messages of turns in the order in which they are sent, each with its turn; that of `-s` has none."""
+    lead, standing = len(_lead(turns)), _standing(turns)
+    told: list[tuple[Any, Turn | None]] = [(message, turn) for turn in turns for message in turn.said]
+    frame = [(standing, None)] if standing is not None and standing.to_text() else []
+    return [*told[:lead], *frame, *told[lead:]]
+
+
+def in_order(exchanges: Iterable[Exchange]) -> list[Any]:
+    """Returns the messages of exchanges in the order in which they are sent, answers included."""
+    return [message for message, _ in _laid([Turn(exchange) for exchange in exchanges])]
+
+
+def _own_of(stack: Any) -> dict[str, Any]:
+    return {name: getattr(stack, name) for name in _OWN}
 
 
 class Session:

@@ -95,7 +95,7 @@ def test_more_rows_of_a_long_one() -> None:
 
 
 def test_the_conversation_of_the_session_as_whoever_answers_now_would_get_it() -> None:
-    session.current().conversation().load(many(1).messages)
+    session.current().conversation().load(many(1))
     before = llmneutral.Defaults.drivers_config if llmneutral.Defaults.is_set else None
     llmneutral.Defaults.drivers_config = llmneutral.AnthropicDriversConfig("claude-mine", api_key="k" * 20)
     try:

@@ -90,7 +90,7 @@ def test_a_stack_that_grew_is_read_again() -> None:
 
 
 def test_the_conversation_of_the_session_by_its_name_or_the_current_one() -> None:
-    session.current().conversation("other").load(many(2).messages)
+    session.current().conversation("other").load(many(2))
     assert "other · 2 messages" in text(StackView("other").box)
     assert "default · 0 messages" in text(StackView().box)
     with pytest.raises(OptionError, match="there is no conversation nowhere"):

@@ -180,7 +180,7 @@ def test_the_footer_counts_calls_and_says_where_a_count_is_a_part() -> None:
     ]
     said = " · ".join(footer(record(calls=calls)))
     assert "812 → ≥ 96 tokens" in said
-    assert "2 calls, 1 rejected" in said
+    assert "2 requests, 1 rejected" in said
     assert "tok/s" not in said, "tools and waits are no time of the model's"
 
 

@@ -57,7 +57,10 @@ def test_other_blocks_and_gaps_end_a_run() -> None:
 
 def test_the_block_so_far_is_its_end() -> None:
     entries = [text(n / 100, f"{n} ") for n in range(200)]
-    assert rows(entries)[-1].so_far == "".join(f"{n} " for n in range(200))[-120:]
+    assert rows(entries)[-1].so_far == "…" + "".join(f"{n} " for n in range(200))[-120:]
+    shown = deltas_page([tuple(entry) for entry in entries])
+    assert f"<bdi>…{rows(entries)[-1].so_far[1:]}</bdi>" in shown
+    assert "…" not in rows(entries[:5])[-1].so_far, "what is whole has no mark"
 
 
 def test_empty_and_silent() -> None:

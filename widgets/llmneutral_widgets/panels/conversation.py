@@ -192,7 +192,7 @@ class Conversation(Panel):
         sent = self._conversation.plan(message, key=None, system=None, last=None, new=False)
         return Question(
             asked=asked,
-            stack=llmneutral.PromptStack(sent.messages, **self._frame),
+            stack=llmneutral.PromptStack(sent.messages, **{**self._conversation.frame(), **self._frame}),
             sent=sent,
             conversation=self.name,
             prices=session.current().prices,
@@ -315,7 +315,7 @@ def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
     number = next(n for n in range(1, len(current.conversations) + 2) if f"panel-{n}" not in current.conversations)
     made = current.conversation(f"panel-{number}")
     if stack.messages:
-        made.load(stack.messages)
+        made.load(stack)
     return made, {"tools": stack.tools, "output_schema": stack.output_schema, "settings": dict(stack.settings)}
 
 

@@ -35,7 +35,8 @@ def told(source: Source) -> Told:
         stack = stack_of(source)
         return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]))
     about = {"marks": found.marks(), "tokens": found.tokens(), "makers": found.makers()}
-    return Told(plain(found.stack().messages), (), found.name, about)
+    stack = found.stack()
+    return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]), found.name, about)
 
 
 def conversation_of(source: Source) -> Conversation | None:
@@ -67,13 +68,9 @@ def stack_of(source: Source) -> Any:
 def request_of(source: Source) -> Any:
     """Returns what would be sent: the stack, or the conversation up to its last question.
 
-    The tools, the form of the answer and the settings of a conversation are those of the session's last request.
+    The tools, the form of the answer and the settings of a conversation are those of its last request.
     """
     found = conversation_of(source)
     if found is None:
         return stack_of(source)
-    request, last = found.stack(is_request=True), session.current().last
-    if last is not None and last.stack is not None:
-        request.tools, request.output_schema = last.stack.tools, last.stack.output_schema
-        request.settings = dict(last.stack.settings)
-    return request
+    return found.stack(is_request=True)

@@ -309,7 +309,7 @@ def _speed(record: Record) -> str | None:
         None if first is None else f"first {first:.2f} s",
         None if total is None else f"{total:.1f} s",
         None if rate is None or asked > 1 else f"{int(rate)} tok/s",
-        None if asked < 2 else f"{asked} calls{f', {rejected} rejected' if rejected else ''}",
+        None if asked < 2 else f"{asked} requests{f', {rejected} rejected' if rejected else ''}",
         f"{timing['attempts']} attempts" if (timing.get("attempts") or 1) > 1 else None,
     ]
     return ", ".join([part for part in said if part]) or None

@@ -114,8 +114,13 @@ def _grow(blocks: dict[int, str], deltas: Sequence[Delta]) -> str:
     for delta in deltas:
         if piece := _piece(delta):
             index = _index(delta)
-            changed = blocks[index] = (blocks.get(index, "") + piece)[-_SO_FAR:]
+            changed = blocks[index] = _ending(blocks.get(index, "") + piece, _SO_FAR)
     return changed
+
+
+def _ending(text: str, most: int) -> str:
+    """The end of a text, with a mark where something stands before it."""
+    return text if len(text) <= most else f"…{text[-most:]}"
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -217,7 +222,7 @@ def _row(row: Row, end: float, most: int) -> Html:
         tag("td", tag("meter", value=f"{share:.3f}", min="0", max="1", title=f"{share:.0%} of the time"), style=LEFT),
         tag("td", marks, chunk, style=LEFT),
         tag("td", deltas, style=LEFT),
-        tag("td", tag("bdi", row.so_far[-min(_SO_FAR, most) :]), style=LEFT),
+        tag("td", tag("bdi", _ending(row.so_far, min(_SO_FAR, most))), style=LEFT),
     ]
     return tag("tr", *cells)
 
