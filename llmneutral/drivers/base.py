@@ -293,13 +293,9 @@ class BasePromptDriver(_Managed):
         """Returns what must not stand in an error or event."""
         return tuple([key for key in (self.api_key.read(), getattr(self._client, "api_key", None)) if key])
 
-    @property
-    def _is_key_needed(self) -> bool:
-        return self.needs_key and not is_local(self.base_url) and self._client is None and self._async_client is None
-
     def require_key(self) -> None:
         """Raises a ConfigurationError where a key is needed and there is none; it names the variable."""
-        if self._is_key_needed:
+        if _is_key_needed(self):
             self.api_key.require(type(self).__name__, self.provider)
 
     def require_model(self, model: str | None) -> None:
@@ -312,8 +308,13 @@ class BasePromptDriver(_Managed):
     def __repr__(self) -> str:
         """Shows where it talks to, and of the key only whether it is set: nothing where none is needed."""
         place = f", base_url={scrub(self.base_url)!r}" if self.base_url else ""
-        key = f", {self.api_key}" if self._is_key_needed or self.api_key.is_set else ""
+        key = f", {self.api_key}" if _is_key_needed(self) or self.api_key.is_set else ""
         return f"{type(self).__name__}(model={self.model!r}, api_mode={self.api_mode!r}{place}{key})"
+
+
+def _is_key_needed(driver: BasePromptDriver) -> bool:
+    is_own = driver._client is not None or driver._async_client is not None
+    return driver.needs_key and not is_own and not is_local(driver.base_url)
 
 
 def _resolved(api_mode: str | None, provider: str | None, base_url: str | None, model: str | None) -> str:
