@@ -60,6 +60,10 @@ _VARYING = (
     (r'("(?:first_delta_s|total_s|tokens_per_s)": )[\d.]+', r"\1TIME"),
     (r'("(?:input_uncached|cache_read)": )\d+', r"\1COUNT"),
     (r'((\\?)"(?:id|item_id)\2": \2")[^"\\]*', r"\1ID"),  # as JSON, and as it is shown in a text
+    (
+        r'((\\?)"tag\2": \2")[A-Za-z0-9]{32}\b',
+        r"\1ID",
+    ),  # of a call: what a server makes up, and no tag of the lesson's own
 )
 """What a run changes, and what stands for it while two runs are compared."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)

@@ -276,6 +276,8 @@ def footed(cached: int, output: int = 9) -> str:
         ({"id": "x-0123abcd"}, {"id": "x-99999999"}, True),
         ('native {"id": "msg_QGd4v9"}', 'native {"id": "msg_ELj5r1"}', True),
         ('native {"id": "msg_QGd4v9"}', 'native {"id": "msg_ELj5r1", "phase": "x"}', False),
+        ({"tag": "dxyegwIp2rCXUzJBA2FugnsB219eSMBe"}, {"tag": "97e7c9uhnSK4CMkoJlz415P0p7VfZ595"}, True),
+        ({"tag": "call_1"}, {"tag": "call_2"}, False),
         ("2026-11-30T10:00:00Z", "2027-01-01T00:00:00Z", True),
         ("<th>tok/s</th><td>5</td><td>0.1</td>", "<th>tok/s</th><td>77</td><td>12.5</td>", True),
         (
