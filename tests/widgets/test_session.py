@@ -251,3 +251,28 @@ def test_the_module_answers_for_the_session_of_the_moment() -> None:
     with pytest.raises(AttributeError):
         session.nothing_of_that_name  # noqa: B018  # that it raises is the point
     session.close()
+
+
+def test_a_failure_takes_nothing_from_a_loaded_stack(here: Session) -> None:
+    conversation = here.conversation()
+    answer = llmneutral.Message("assistant", (llmneutral.TextMessageContent("a"),))
+    stack = llmneutral.PromptStack([user("q"), answer], settings={"seed": 7})
+    conversation.load(stack)
+    assert conversation.stack(is_request=True) == stack, "it ends as it stands"
+    asked = llmneutral.PromptStack([*stack.messages, user("?")], settings={"seed": 8})
+    conversation.put(None, exchange(1, "failed", stack=asked))
+    assert texts(conversation.stack(is_request=True).messages) == ["q", "a"]
+    assert conversation.kept() == stack
+    conversation.put(None, exchange(2, stack=asked))
+    found = conversation.stack(is_request=True)
+    assert texts(found.messages) == ["q", "a", "q2"]
+    assert found.settings == {"seed": 8}
+
+
+def test_without_a_loaded_stack_nothing_is_kept_beside_the_messages(here: Session) -> None:
+    conversation = here.conversation()
+    assert conversation.frame() == {}
+    assert conversation.stack(is_request=True) == llmneutral.PromptStack()
+    conversation.load(llmneutral.PromptStack([user("q")], settings={"seed": 7}))
+    conversation.drop(1)
+    assert conversation.frame() == {}

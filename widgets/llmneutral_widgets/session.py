@@ -203,12 +203,11 @@ class Conversation:
         if not is_request:
             return llmneutral.PromptStack([message for message, _ in _laid(self.turns)], **self.frame())
         kept = self.kept()
-        if self.turns and not self.turns[-1].is_loaded:
-            while kept.messages and kept.messages[-1].is_assistant():
-                kept.messages.pop()
-            asked = self.turns[-1].exchange.stack
-            return kept if asked is None else llmneutral.PromptStack(kept.messages, **_own_of(asked))
-        return kept
+        sent = [turn for turn in self.turns if is_sent(turn.exchange)]
+        while kept.messages and kept.messages[-1].is_assistant() and not sent[-1].is_loaded:
+            kept.messages.pop()
+        asked = self.turns[-1].exchange.stack if self.turns else None
+        return kept if asked is None else llmneutral.PromptStack(kept.messages, **_own_of(asked))
 
     def kept(self) -> Any:
         """Returns what goes along with the next question, as a PromptStack."""
