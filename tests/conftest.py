@@ -52,6 +52,22 @@ def neutral_environment() -> Iterator[None]:
     os.environ.update(taken)
 
 
+@pytest.fixture(autouse=True)
+def defaults_as_they_were() -> Iterator[None]:
+    """Whoever a test binds to Defaults (a picker, say) is not told in the next one, where it would settle the base."""
+
+    def state() -> tuple[Any, Any]:
+        scope, defaults = (sys.modules.get(f"llmneutral.configs.{name}") for name in ("scope", "defaults"))
+        return (scope and scope.changes), (defaults and defaults.Defaults)
+
+    changes, defaults = state()
+    before = (changes._callbacks if changes else (), defaults._base if defaults else None)
+    yield
+    changes, defaults = state()
+    if changes and defaults:
+        changes._callbacks, defaults._base = before
+
+
 class OutsideAccessError(OSError):
     """A test tried to leave this machine."""
 
