@@ -20,9 +20,9 @@ lab: $(VENV)/.lab-installed model ## JupyterLab on the lessons
 	@$(PY) -m jupyter lab notebooks
 
 test: dev model check ## the checks, and every test that can run here
-	@# In parallel what is quick and keeps to itself; one by one what drives a browser or the model, which want the cores.
+	@# What drives a browser or the model waits for the quick ones to end: it wants the cores.
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "not browser and not live"
-	LLMNEUTRAL_REQUIRE_LIVE=1 $(PYTEST) -m "browser or live"
+	LLMNEUTRAL_REQUIRE_LIVE=1 $(PYTEST) -n $(JOBS) --dist loadfile -m "browser or live"
 
 check: dev ## style, types, and which way imports run; nothing is changed
 	$(PY) -m ruff check .
