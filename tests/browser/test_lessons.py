@@ -5,6 +5,7 @@ The first lesson has tests of its own (`test_lesson.py`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import pytest
 pytest.importorskip("playwright")
 
 from tests.browser.lab_rig import Jupyter, NotebookPage
+from tests.conftest import ROOT
 from tests.notebooks.lessons import lessons, read
 
 pytestmark = pytest.mark.browser
 
+SHOTS = ROOT / "tests" / "browser" / "shots"
 OWN_ERRORS = ("schema",)
 """What Notebook 7 logs by itself, with an empty notebook too."""
 _UNSTYLED = "() => document.querySelectorAll('.jp-OutputArea style').forEach(style => style.remove())"
@@ -52,11 +55,22 @@ def page(jupyter: Jupyter, path: Path) -> Iterator[NotebookPage]:
     opened.close()
 
 
+def shoot(page: NotebookPage, path: Path) -> None:
+    """Leaves pictures of the lesson's richest output, light and dark, to be looked at when a view changes."""
+    SHOTS.mkdir(exist_ok=True)
+    sizes = [len(json.dumps(cell.get("outputs", []))) for cell in read(path)["cells"]]
+    for theme in ("dark", "light"):
+        page.set_theme(theme)
+        page.output(sizes.index(max(sizes)))
+        page.screenshot(SHOTS / f"{page.jupyter.app}-{theme}-{path.stem}.png")
+
+
 @pytest.mark.parametrize("path", CASES)
 def test_it_runs_without_an_error_and_every_output_can_be_read_without_style(page: NotebookPage, path: Path) -> None:
     page.command("notebook:clear-all-cell-outputs" if page.jupyter.app == "lab" else "editmenu:clear-all")
     page.run_all()
     assert page.errors() == []
+    shoot(page, path)
     page.page.evaluate(_UNSTYLED)
     for number, cell in enumerate(read(path)["cells"]):
         if cell.get("outputs"):
