@@ -297,6 +297,7 @@ class NotebookPage:
         flag = "true" if theme == "light" else "false"
         self.command("apputils:change-theme", {"theme": THEMES[theme]})
         self.page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{flag}'")
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")  # Lab covers the page while it repaints
 
     def save(self) -> dict[str, Any]:
         """Saves, and reads the file back."""
