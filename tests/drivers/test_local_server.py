@@ -310,6 +310,7 @@ time.sleep(0.3)
 def test_an_interrupt_of_the_process_group_does_not_reach_the_model() -> None:
     code = """
 try:
+    print("waiting", flush=True)  # an interrupt before this would end the script
     time.sleep(60)
 except KeyboardInterrupt:
     print(server.running, flush=True)
@@ -317,7 +318,8 @@ except KeyboardInterrupt:
     print("answered", flush=True)
 """
     with python(SERVING + code, start_new_session=True) as process:
-        told(process)
+        assert int(told(process))
+        assert told(process) == "waiting"
         os.killpg(process.pid, signal.SIGINT)
         assert [told(process), told(process)] == ["True", "answered"]
 
