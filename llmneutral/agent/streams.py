@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator
-from types import TracebackType
-from typing import Self
-
 from llmneutral.agent.result import AgentResult
 from llmneutral.agent.run import Run
 from llmneutral.drivers.call import Record
-from llmneutral.ir.deltas import DeltaMessage
+from llmneutral.drivers.streams import AsyncDeltas, AsyncDeltaStream, Deltas, DeltaStream
 from llmneutral.ir.responses import NormalizedResponse
 
 
@@ -35,7 +31,7 @@ class _Running:
         return None if self._state.coming is None else self._state.coming.record
 
 
-class AgentStream(_Running):
+class AgentStream(DeltaStream, _Running):
     """A run that is going on: iterate it, close it (or use it in a `with` block), take its `result`.
 
     It gives the deltas of each answer as its driver gives them (`start` … `end`, once an answer), and behind an answer
@@ -43,50 +39,14 @@ class AgentStream(_Running):
     `ActionResultMessageContent`. Closing or abandoning it is an interrupt: what was done is kept in the memory.
     """
 
-    def __init__(self, state: Run, deltas: Generator[DeltaMessage, None, None]) -> None:
-        super().__init__(state)
-        self._deltas = deltas
-
-    def __iter__(self) -> Iterator[DeltaMessage]:
-        return self
-
-    def __next__(self) -> DeltaMessage:
-        return next(self._deltas)
-
-    def close(self) -> None:
-        """Ends the run here."""
-        self._deltas.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __init__(self, state: Run, deltas: Deltas) -> None:
+        DeltaStream.__init__(self, deltas)
+        _Running.__init__(self, state)
 
 
-class AsyncAgentStream(_Running):
+class AsyncAgentStream(AsyncDeltaStream, _Running):
     """The async twin of `AgentStream`."""
 
-    def __init__(self, state: Run, deltas: AsyncGenerator[DeltaMessage, None]) -> None:
-        super().__init__(state)
-        self._deltas = deltas
-
-    def __aiter__(self) -> AsyncIterator[DeltaMessage]:
-        return self
-
-    def __anext__(self) -> Awaitable[DeltaMessage]:
-        return self._deltas.__anext__()
-
-    async def aclose(self) -> None:
-        """Ends the run here."""
-        await self._deltas.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+    def __init__(self, state: Run, deltas: AsyncDeltas) -> None:
+        AsyncDeltaStream.__init__(self, deltas)
+        _Running.__init__(self, state)

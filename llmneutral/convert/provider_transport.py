@@ -17,7 +17,7 @@ from llmneutral.convert.neutral import read_message
 from llmneutral.convert.params import chosen_tool, narrowed
 from llmneutral.convert.settings import SETTINGS
 from llmneutral.convert.stream import Reader
-from llmneutral.convert.transport import Transport
+from llmneutral.convert.transport import Transport, written_tools
 from llmneutral.errors import ConfigurationError, ConversionError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.responses import NormalizedResponse, Usage
@@ -69,8 +69,7 @@ def as_transport(given: ProviderTransport) -> Transport:
 
     def frame(messages: Messages, job: Job) -> JSONObject:
         params = _params(job)  # first: it may take tools away
-        tools = [_named(tool.to_openai(), job.names.native(tool.name, tool.path)) for tool in job.tools]
-        made = given.build_kwargs(job.target.model, to_openai(messages), tools or None, **params)
+        made = given.build_kwargs(job.target.model, to_openai(messages), written_tools(job) or None, **params)
         if not isinstance(made, dict):
             what = f"{type(given).__name__}.build_kwargs returned a {type(made).__name__}"
             raise ConfigurationError(f"{what}; it has to return the keyword arguments of the call as a dict")
@@ -113,11 +112,10 @@ def _params(job: Job) -> JSONObject:
     given = job.target.settings
     params = {k: v for k, v in given.items() if k not in NOT_SETTINGS and k in SETTINGS and not SETTINGS[k].policy}
     choice = chosen_tool(job)
+    if choice is not None and choice.mode == "allowed":
+        choice = narrowed(choice, job)
     if choice is not None:
         params["tool_choice"] = choice.mode if choice.mode != "named" else _one_tool(choice.names[0], job)
-        if choice.mode == "allowed":
-            choice = narrowed(choice, job)
-            params["tool_choice"] = choice.mode
     if (schema := job.target.output_schema) is not None:  # asked for in the API's own field: it may have one
         named = {"name": job.target.schema_name, "schema": schema}
         params["response_format"] = {"type": "json_schema", "json_schema": named}

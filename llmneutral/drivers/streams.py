@@ -15,6 +15,56 @@ Deltas = Generator[DeltaMessage, None, None]
 AsyncDeltas = AsyncGenerator[DeltaMessage, None]
 
 
+class DeltaStream:
+    """Deltas that come in: iterate it, close it, or use it in a `with` block."""
+
+    def __init__(self, deltas: Deltas) -> None:
+        self._deltas = deltas
+
+    def __iter__(self) -> Iterator[DeltaMessage]:
+        return self
+
+    def __next__(self) -> DeltaMessage:
+        return next(self._deltas)
+
+    def close(self) -> None:
+        """Ends it here; what has come is kept."""
+        self._deltas.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncDeltaStream:
+    """The async twin of `DeltaStream`."""
+
+    def __init__(self, deltas: AsyncDeltas) -> None:
+        self._deltas = deltas
+
+    def __aiter__(self) -> AsyncIterator[DeltaMessage]:
+        return self
+
+    def __anext__(self) -> Awaitable[DeltaMessage]:
+        return self._deltas.__anext__()
+
+    async def aclose(self) -> None:
+        """Ends it here; what has come is kept."""
+        await self._deltas.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
 class _Answer:
     """What both kinds of stream know."""
 
@@ -50,7 +100,7 @@ class _Answer:
         return self._asked.call.conversion
 
 
-class PromptStream(_Answer):
+class PromptStream(DeltaStream, _Answer):
     """An answer that is coming in: iterate it, close it (or use it in a `with` block), take its `response`.
 
     Abandoning it closes the connection: at once where it is no longer referenced. Where the code that reads it may be
@@ -58,51 +108,23 @@ class PromptStream(_Answer):
     """
 
     def __init__(self, asked: Asked, deltas: Deltas) -> None:
-        super().__init__(asked)
-        self._deltas = deltas
-
-    def __iter__(self) -> Iterator[DeltaMessage]:
-        return self
-
-    def __next__(self) -> DeltaMessage:
-        return next(self._deltas)
+        DeltaStream.__init__(self, deltas)
+        _Answer.__init__(self, asked)
 
     def close(self) -> None:
         """Closes the connection; what has come is kept."""
-        self._deltas.close()
+        super().close()
         self._asked.stop()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncPromptStream(_Answer):
+class AsyncPromptStream(AsyncDeltaStream, _Answer):
     """The async twin of `PromptStream`."""
 
     def __init__(self, asked: Asked, deltas: AsyncDeltas) -> None:
-        super().__init__(asked)
-        self._deltas = deltas
-
-    def __aiter__(self) -> AsyncIterator[DeltaMessage]:
-        return self
-
-    def __anext__(self) -> Awaitable[DeltaMessage]:
-        return self._deltas.__anext__()
+        AsyncDeltaStream.__init__(self, deltas)
+        _Answer.__init__(self, asked)
 
     async def aclose(self) -> None:
         """Closes the connection; what has come is kept."""
-        await self._deltas.aclose()
+        await super().aclose()
         self._asked.stop()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
