@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from llmneutral.convert.report import Change as Change
     from llmneutral.convert.report import Ref as Ref
     from llmneutral.convert.settings import SETTINGS as SETTINGS
+    from llmneutral.convert.steps import step_summary as step_summary
     from llmneutral.convert.transport import Conversion as Conversion
     from llmneutral.convert.transport import Transport as Transport
     from llmneutral.drivers.anthropic import AnthropicPromptDriver as AnthropicPromptDriver
@@ -373,6 +374,7 @@ __all__ = [
     "resolve_api_mode",
     "save_recording",
     "scrub",
+    "step_summary",
     "validate",
     "validator",
 ]
@@ -392,6 +394,7 @@ _PLACES = {
     "llmneutral.convert.provider_transport": "ProviderTransport",
     "llmneutral.convert.report": "Change Ref",
     "llmneutral.convert.settings": "SETTINGS",
+    "llmneutral.convert.steps": "step_summary",
     "llmneutral.convert.transport": "Conversion Transport",
     "llmneutral.drivers.anthropic": "AnthropicPromptDriver",
     "llmneutral.drivers.base": "BasePromptDriver",

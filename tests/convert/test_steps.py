@@ -1,0 +1,78 @@
+"""Every name of a step has its sentence, and every sentence a step that is in use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from llmneutral import step_summary
+from llmneutral.convert.steps import SUMMARIES
+from llmneutral.transports import get_transport, registered
+from tests.house.tree import PACKAGES, parsed, python_files
+
+MAKERS = {"Pass": 0, "Change": 0, "move_media": 0}
+"""Calls that give a step its name, and as which argument."""
+REFUSALS = {"refuse", "ConversionError"}
+
+
+def texts(*nodes: ast.AST) -> set[str]:
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)} - {""}
+
+
+def assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets and values, those of `before, note.step = note.step, "x"` one by one."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=True)
+        else:
+            yield target, node.value
+
+
+def named(node: ast.AST) -> set[str]:
+    """The names of steps that a piece of source gives."""
+    if isinstance(node, ast.Assign):
+        steps = [
+            value for target, value in assigned(node) if isinstance(target, ast.Attribute) and target.attr == "step"
+        ]
+        return texts(*steps)
+    if not isinstance(node, ast.Call):
+        return set()
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    rules = [word.value for word in node.keywords if word.arg == "rule"] if called in REFUSALS else []
+    return texts(*rules, *(node.args[:1] if called in MAKERS else []))
+
+
+def in_source() -> set[str]:
+    files = [file for file in python_files(PACKAGES[0]) if "validation" not in file.parts]
+    return {name for file in files for node in ast.walk(parsed(file)) for name in named(node)}
+
+
+def test_every_step_that_the_source_names_has_its_sentence() -> None:
+    found = in_source()
+    assert len(found) > 60
+    assert found - {*SUMMARIES} == set()
+
+
+@pytest.mark.parametrize("api", registered())
+def test_every_pass_of_a_transport_has_its_sentence(api: str) -> None:
+    assert [step.name for step in get_transport(api).passes if step_summary(step.name) is None] == []
+
+
+def test_no_sentence_is_left_over() -> None:
+    passes = {step.name for api in registered() for step in get_transport(api).passes}
+    assert {*SUMMARIES} - in_source() - passes - {"schema_limit"} == set()
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_it_is_a_sentence_that_fits_a_line(name: str) -> None:
+    said = SUMMARIES[name]
+    assert said[0].isupper()
+    assert said.endswith(".")
+    assert 20 < len(said) < 105
+    assert "_" not in said, "a name does not explain another one"
+
+
+def test_of_what_is_not_ours_nothing_is_known() -> None:
+    assert step_summary("the_pass_of_another_package") is None
