@@ -108,6 +108,14 @@ def thinks(settings: Mapping[str, Any], facts: Profile) -> bool:
     return bool(effort != "none")
 
 
+def enforces_schemas(facts: Profile) -> bool:
+    """Whether an answer may be asked for by a schema in the API's own field: always, unless it is known not to work."""
+    if facts.native_json_schema or facts.json_grammar is not None:
+        return True
+    told = facts.sources["native_json_schema"]
+    return told == "default" or told.startswith("api:")
+
+
 def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
     if row.low is not None and value < row.low:
         job.note("coerced", f"{name}: {value} is below the lowest value {row.low:g}", doc=row.doc)

@@ -7,12 +7,10 @@ has to be written differently for it, the conversion says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from llmneutral import pipeline
 from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.report import Change
 from llmneutral.convert.transport import Conversion
@@ -24,7 +22,6 @@ from llmneutral.errors import ConfigurationError, ProviderError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.profiles import joined
 
-NO_FORMAT = "output_schema: this server drops output_config in silence, so a tool takes the answer"
 PROTOCOLS = ("chat_completions", "codex_responses", "anthropic_messages")
 
 
@@ -98,11 +95,7 @@ class LocalPromptDriver(HttpPromptDriver):
 
     def convert(self, source: Any, **overrides: Any) -> Conversion:
         """As every driver's; forced calls and schemas are written as this server honours them."""
-        given = pipeline.snapshot(source)
-        if self.api_mode != "anthropic_messages" or _strategy(self.settings, given.settings, overrides) != "native":
-            return _written(super().convert(given, **overrides))
-        made = _written(super().convert(given, **{**overrides, "structured_output_strategy": "tool"}))
-        return made if made.answer is None else _changed(made, made.payload, "coerced", NO_FORMAT)
+        return _with_grammar(_forced(_only_the_answer(_typed(super().convert(source, **overrides)))))
 
     def hint(self, error: ProviderError) -> str | None:
         """A small model has small limits."""
@@ -112,17 +105,6 @@ class LocalPromptDriver(HttpPromptDriver):
                 "the conversation, set server=LocalSettings(n_ctx=8192), or use another driver."
             )
         return super().hint(error)
-
-
-def _strategy(*settings: Mapping[str, Any]) -> Any:
-    """The strategy that is asked for; the last word counts."""
-    found = [each.get("structured_output_strategy") for each in settings]
-    return next((strategy for strategy in reversed(found) if strategy is not None), None)
-
-
-def _written(conversion: Conversion) -> Conversion:
-    """A request as this server honours it."""
-    return _with_grammar(_forced(_only_the_answer(_typed(conversion))))
 
 
 def _typed(conversion: Conversion) -> Conversion:

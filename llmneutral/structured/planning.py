@@ -13,7 +13,7 @@ import msgspec
 
 from llmneutral.convert.instructions import RULE, instructed, with_line
 from llmneutral.convert.job import Job, Messages, Pass
-from llmneutral.convert.params import thinks
+from llmneutral.convert.params import enforces_schemas, thinks
 from llmneutral.convert.schema import wrap_root
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.errors import ConfigurationError
@@ -31,6 +31,7 @@ WHY = "a rule with the form of the answer stands in the instructions"
 ANY_JSON = "Answer with one JSON object only, without any other text."
 TOOL_RULE = "Give your final answer by calling the tool "
 NO_FIELD_BESIDE_TEXT = "output_schema: native would forbid the text of the tool calls, so a tool takes the answer"
+NO_FIELD = "output_schema: no field holds this model to a schema, so {}"
 NO_FIELD_BESIDE_TOOLS = "output_schema: nothing here is held to a schema beside tools, so a tool takes the answer"
 
 
@@ -161,10 +162,8 @@ def _strategies(
     """The strategies that may do, the best first; and why it is not the one that was asked for."""
     asked: Strategy | Literal["auto"] = settings.get("structured_output_strategy") or "auto"
     as_text = _are_text(settings, facts)
-    if asked == "native" and as_text and tools:
-        return ["tool"], NO_FIELD_BESIDE_TEXT
-    if asked == "native" and not facts.json_with_tools and any([tool.native is None for tool in tools]):
-        return ["tool"], NO_FIELD_BESIDE_TOOLS
+    if asked == "native":
+        return _native(as_text, facts, tools)
     if asked != "auto":
         return [asked], None
     if as_text:
@@ -172,6 +171,19 @@ def _strategies(
         return ["tool", "rule"] if tools else [*native, "rule"], None
     beside = facts.native_json_schema and (not tools or facts.json_with_tools)
     return ["native", "tool", "rule"] if beside else ["tool", "rule"], None
+
+
+def _native(as_text: bool, facts: Profile, tools: Sequence[ToolDefinition]) -> tuple[list[Strategy], str | None]:
+    """The API's own field; another way only where it is known that it would not do."""
+    if as_text and tools:
+        return ["tool"], NO_FIELD_BESIDE_TEXT
+    if not facts.json_with_tools and any([tool.native is None for tool in tools]):
+        return ["tool"], NO_FIELD_BESIDE_TOOLS
+    if enforces_schemas(facts):
+        return ["native"], None
+    if as_text:
+        return ["rule"], NO_FIELD.format("a rule asks for it")
+    return ["tool"], NO_FIELD.format("a tool takes the answer")
 
 
 def _are_text(settings: Mapping[str, Any], facts: Profile) -> bool:

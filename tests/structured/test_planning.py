@@ -14,6 +14,7 @@ from llmneutral.convert.settings import ToolChoice
 from llmneutral.ir.jsontext import dumps
 from llmneutral.structured import ANSWER_TOOL, plans
 from llmneutral.structured.planning import TOOL_RULE
+from llmneutral.transports import BUILT_IN
 from tests.payloads import APIS, body, kinds, made, said, told, turn
 from tests.structured.forms import NO_FIELD, SCHEMA, TOOL, City, Town, Village, planned
 
@@ -43,7 +44,11 @@ OFF, AS_TEXT = {"reasoning_effort": "none"}, {"use_native_tools": False}
         ({**NO_FIELD, "tools": False}, [], {}, "rule", None),
         ({"native_json_schema": True}, [], {"structured_output_strategy": "tool"}, "tool", NAMED),
         ({"native_json_schema": True}, [], {"structured_output_strategy": "rule"}, "rule", None),
-        (NO_FIELD, [], {"structured_output_strategy": "native"}, "native", None),
+        # Native that was asked for is sent, unless it is known that it would not do.
+        (NO_FIELD, [], {"structured_output_strategy": "native"}, "tool", NAMED),
+        (NO_FIELD, [TOOL], {"structured_output_strategy": "native"}, "tool", REQUIRED),
+        (NO_FIELD, [], {**AS_TEXT, "structured_output_strategy": "native"}, "rule", None),
+        ({**NO_FIELD, "json_grammar": "llguidance"}, [], {"structured_output_strategy": "native"}, "native", None),
         ({"json_with_tools": False}, [], {"structured_output_strategy": "native"}, "native", None),
         ({"json_with_tools": False}, [TOOL], {"structured_output_strategy": "native"}, "tool", REQUIRED),
         # What thinks where nothing is asked cannot be forced either.
@@ -178,6 +183,41 @@ def test_nothing_of_the_callers_is_touched(api: str) -> None:
         first = body(api, stack, structured_output_strategy=strategy)
         assert body(api, stack, structured_output_strategy=strategy) == first
     assert stack.to_json() == before
+
+
+@pytest.mark.parametrize("api", BUILT_IN)
+def test_native_that_a_model_cannot_take_is_told_on_every_api(api: str) -> None:
+    asked: dict[str, Any] = {"output_schema": SCHEMA, "structured_output_strategy": "native", "max_tokens": 50}
+    by_tool = llmneutral.convert("q", api, facts=NO_FIELD, **asked)
+    assert ANSWER_TOOL in dumps(by_tool.to_json())
+    assert by_tool.answer.strategy == "tool"
+    ruled = llmneutral.convert("q", api, facts={**NO_FIELD, "tools": False}, **asked)
+    assert TOOL_RULE not in dumps(ruled.to_json())
+    assert ruled.answer.strategy == "rule"
+    for found in (by_tool, ruled):
+        said = [change.why for change in found.changes if change.kind == "coerced"]
+        assert said[0].startswith("output_schema: no field holds this model to a schema")
+    taken = llmneutral.convert("q", api, facts={"native_json_schema": True}, **asked)
+    assert taken.answer.strategy == "native"
+    assert not [change for change in taken.changes if "no field holds" in change.why]
+
+
+@pytest.mark.parametrize(
+    ("api", "model", "strategy"),
+    [
+        ("anthropic_messages", "claude-sonnet-4-20250514", "tool"),
+        ("bedrock_converse", "anthropic.claude-3-7-sonnet-20250219-v1:0", "tool"),
+        ("anthropic_messages", "claude-sonnet-4-5", "native"),
+        ("codex_responses", "gpt-4", "tool"),
+        ("chat_completions", "gpt-3.5-turbo", "tool"),
+        # Nothing is known of these: the caller's word counts.
+        ("anthropic_messages", "somebodys-model", "native"),
+        ("bedrock_converse", "somebodys.model", "native"),
+    ],
+)
+def test_the_callers_native_counts_where_nothing_else_is_known(api: str, model: str, strategy: str) -> None:
+    asked: dict[str, Any] = {"output_schema": SCHEMA, "structured_output_strategy": "native", "max_tokens": 50}
+    assert llmneutral.convert("q", api, model=model, **asked).answer.strategy == strategy
 
 
 def test_a_strategy_that_cannot_be_is_changed_and_that_is_said() -> None:

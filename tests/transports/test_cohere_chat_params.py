@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from llmneutral import Conversion, Message, PromptStack, convert
+from llmneutral import Conversion, Message, PromptStack, Target, convert, get_transport, profile
 from llmneutral.ir import contents as c
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -146,15 +147,23 @@ def test_beside_tools_an_output_schema_is_a_tool(strategy: str) -> None:
     assert found.payload["tool_choice"] == "REQUIRED"
 
 
+def without_the_field() -> Conversion:
+    """What the transport itself makes of a schema for a model without the field; a plan would not ask for it."""
+    facts = profile("cohere_chat", facts={"native_json_schema": False})
+    return get_transport("cohere_chat").convert(
+        [Message("user", "q")], Target("cohere_chat", facts, output_schema=SCHEMA)
+    )
+
+
 @pytest.mark.parametrize(
-    ("beside", "why"),
+    ("convert", "why"),
     [
-        ({"documents": [DOCUMENT]}, "beside documents"),
-        ({"facts": {"native_json_schema": False}, "structured_output_strategy": "native"}, "enforces no schema"),
+        (lambda: made(output_schema=SCHEMA, documents=[DOCUMENT]), "beside documents"),
+        (without_the_field, "enforces no schema"),
     ],
 )
-def test_where_the_field_is_not_taken_a_rule_asks(beside: dict[str, Any], why: str) -> None:
-    found = made(output_schema=SCHEMA, **beside)
+def test_where_the_field_is_not_taken_a_rule_asks(convert: Callable[[], Conversion], why: str) -> None:
+    found = convert()
     assert "response_format" not in found.payload
     assert '"required": ["a"]' in found.payload["messages"][0]["content"]
     assert told(found) == [

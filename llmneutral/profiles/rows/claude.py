@@ -40,6 +40,9 @@ _AT: dict[str, dict[str, Any]] = {
     # The compatible endpoint ignores response_format: https://platform.claude.com/docs/en/api/openai-sdk
     "anthropic/chat_completions": {"native_json_schema": False},
 }
+_OWN = ("anthropic/anthropic_messages", "bedrock/bedrock_converse")
+_BEFORE_4_5 = {place: {"native_json_schema": False} for place in _OWN}
+"""Claude has the field from 4.5 on: https://platform.claude.com/docs/en/build-with-claude/structured-outputs"""
 
 
 # From one generation to the next: each adds its bans to those before it.
@@ -66,7 +69,8 @@ _ONE_OF = {"one_of_temperature_top_p": True}
 
 
 def _row(name: str, patterns: tuple[str, ...], page: str, facts: dict[str, Any], **more: Any) -> ModelRow:
-    at = _AT | {place: _AT.get(place, {}) | found for place, found in more.pop("at", {}).items()}
+    own = more.pop("at", {} if (facts | more).get("native_json_schema") else _BEFORE_4_5)
+    at = _AT | {place: _AT.get(place, {}) | found for place, found in own.items()}
     return ModelRow(name, patterns, f"{_DOCS}/{page}", facts=facts | more, by_api=_BY_API, at=at)
 
 

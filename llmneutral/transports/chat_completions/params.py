@@ -12,11 +12,10 @@ from typing import Any
 from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.job import Job
 from llmneutral.convert.names import digest
-from llmneutral.convert.params import Param, nearest_effort
+from llmneutral.convert.params import Param, enforces_schemas, nearest_effort
 from llmneutral.convert.tool_schemas import enforced_schema
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.blocks import endpoint_of, is_official
-from llmneutral.transports.chat_completions.passes import enforces_schemas
 
 Dial = Callable[[str, Job, JSONObject], None]
 KEY_LENGTH = 64
@@ -176,7 +175,7 @@ def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
     kind, facts = value.get("type"), job.facts
     if kind in ("json_schema", "json_object") and facts.json_grammar is not None and not job.tools:
         _grammar((value.get("json_schema") or {}).get("schema") or {"type": "object"}, job, payload)
-    elif kind == "json_schema" and not enforces_schemas(job):
+    elif kind == "json_schema" and not enforces_schemas(job.facts):
         job.note(
             "coerced", "response_format: this model enforces no JSON Schema; a rule in the instructions asks for it"
         )

@@ -15,6 +15,7 @@ from llmneutral.convert.instructions import RULE, SAY_JSON, instructed, says_jso
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.media import transcript_of
 from llmneutral.convert.names import CALLS
+from llmneutral.convert.params import enforces_schemas
 from llmneutral.convert.passes import (
     EMPTY_ANSWER,
     MEDIA,
@@ -273,21 +274,12 @@ def _ask_for_json(messages: Messages, job: Job) -> Messages:
     wanted = job.settings.get("response_format")
     if wanted is None or job.target.output_schema is not None:
         return messages
-    if wanted.get("type") == "json_schema" and not enforces_schemas(job):
+    if wanted.get("type") == "json_schema" and not enforces_schemas(job.facts):
         schema = (wanted.get("json_schema") or {}).get("schema") or {}
         return instructed(messages, RULE + dumps(schema), "this model enforces no JSON Schema; a rule asks for it", job)
     if wanted.get("type") != "json_object" or says_json(messages):
         return messages
     return instructed(messages, SAY_JSON, "with response_format json_object some message has to say JSON", job)
-
-
-def enforces_schemas(job: Job) -> bool:
-    """Whether a response_format json_schema may be sent: always, unless it is known not to work."""
-    facts = job.facts
-    if facts.native_json_schema or facts.json_grammar is not None:
-        return True
-    told = facts.sources["native_json_schema"]
-    return told == "default" or told.startswith("api:")
 
 
 def _nudge(messages: Messages, job: Job) -> Messages:

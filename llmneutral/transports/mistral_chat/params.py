@@ -6,10 +6,9 @@ Source: the types of mistralai 3 (`ChatCompletionRequest`), https://docs.mistral
 from __future__ import annotations
 
 from llmneutral.convert.job import Job
-from llmneutral.convert.params import Param, nearest_effort
+from llmneutral.convert.params import Param, enforces_schemas, nearest_effort
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.params import parallel_tool_calls
-from llmneutral.transports.chat_completions.passes import enforces_schemas
 
 DOC = "https://docs.mistral.ai/api"
 REASONING = "https://docs.mistral.ai/capabilities/reasoning"
@@ -63,7 +62,7 @@ def response_format(value: JSONObject, job: Job, payload: JSONObject) -> None:
     kind, facts = value.get("type"), job.facts
     if job.target.output_schema is not None:
         job.note("dropped", "response_format: the output schema takes its place")
-    elif kind == "json_schema" and not enforces_schemas(job):
+    elif kind == "json_schema" and not enforces_schemas(job.facts):
         job.note(
             "coerced", "response_format: this model enforces no JSON Schema; a rule in the instructions asks for it"
         )
