@@ -7,7 +7,6 @@ cannot be converted) makes no exchange.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,6 @@ import msgspec
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
 from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.providers import Asked
-from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.session import Sent, is_sent
 from llmneutral_widgets.sinks import Sink
 from llmneutral_widgets.tool_rounds import ToolRounds
@@ -353,26 +351,3 @@ def _wait(threads: Sequence[threading.Thread]) -> None:
     until = perf_counter() + _PATIENCE
     for thread in threads:
         thread.join(max(0.0, until - perf_counter()))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Errors
-
-
-def cleaned(error: BaseException, secrets: Secrets | None = None) -> BaseException:
-    """Takes secrets out of an error, in place, before anything shows or saves it; returns it.
-
-    The library has taken out what looks like a key; here go the values that are secret on this machine.
-    """
-    known = secrets or current_secrets()
-    seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        found.args = tuple([known.text(arg) if isinstance(arg, str) else arg for arg in found.args])
-        for name in ("message", "hint"):
-            if isinstance(told := getattr(found, name, None), str):
-                with contextlib.suppress(AttributeError):
-                    setattr(found, name, known.text(told))
-        found = found.__cause__ or found.__context__
-    return error

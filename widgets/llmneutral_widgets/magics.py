@@ -146,22 +146,21 @@ def run(magics: Any, does: Callable[..., Any], *args: Any, local_ns: Any = None)
     """
     from IPython.core.error import UsageError
 
+    from llmneutral_widgets.failures import presentable
     from llmneutral_widgets.notes import calm
-    from llmneutral_widgets.prompting import presentable
     from llmneutral_widgets.scrub import current_secrets
 
     try:
         here = here_of(magics, local_ns)
         with calm():
-            try:
-                return does(here, *args)
-            except OptionError:
-                raise
-            except BaseException as error:
-                presentable(error, here.settings, is_shown=False)
-                raise
+            return does(here, *args)
     except OptionError as error:
         raise UsageError(current_secrets().text(str(error))) from None
+    except BaseException as error:
+        found = presentable(error, magics.tracebacks, is_shown=False)
+        if found is error:
+            raise
+    raise found  # outside of `except`: what it stands for would be shown behind it
 
 
 def here_of(magics: Any, local_ns: Any = None) -> Here:

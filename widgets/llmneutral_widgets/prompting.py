@@ -6,29 +6,25 @@ and before anything is sent; what was sent is kept, however it ended; and only t
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from llmneutral_widgets import comparing, display
-from llmneutral_widgets.asking import Outcome, Question, ask, ask_all, cleaned
+from llmneutral_widgets.asking import Outcome, Question, ask, ask_all
 from llmneutral_widgets.bundles import Bundle, exchanges_bundle, stack_bundle
 from llmneutral_widgets.cells import RUNS, Key, number_of
 from llmneutral_widgets.composing import Composed, compose
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id
+from llmneutral_widgets.failures import presentable
 from llmneutral_widgets.formats import FormSink, first_code, formed
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import PROMPT, PromptLine, parse_prompt
 from llmneutral_widgets.providers import Asked
-from llmneutral_widgets.scrub import current_secrets
 from llmneutral_widgets.session import Conversation, Sent, Session
 from llmneutral_widgets.sinks import CollectSink, Columns, Sink, TextSink
-
-_STOPPED = "KeyboardInterrupt"
-
 
 Answer = TypeVar("Answer", Exchange, Exchanges)
 
@@ -203,7 +199,7 @@ def _single(here: Here, plan: Plan) -> Exchange:
         here.session.record(plan.key, [exchange], new=plan.given.new)
         _bound(here, plan, exchange)
     if outcome.error is not None:
-        raise presentable(outcome.error, here.settings, is_shown=here.is_rich and not plan.given.quiet)
+        raise presentable(outcome.error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
     assert exchange is not None  # without an error there is one
     if plan.given.quiet:
         display.publish(formed(exchange, "line"))
@@ -239,7 +235,7 @@ def _several(here: Here, plan: Plan) -> Exchanges:
             display.publish(_lines(exchanges))
     error = interrupt or next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
-        raise presentable(error, here.settings, is_shown=here.is_rich and not plan.given.quiet)
+        raise presentable(error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
     return exchanges
 
 
@@ -314,33 +310,3 @@ def _show_refused(plan: Plan, error: Exception) -> None:
     refs = [tuple(ref) for ref in getattr(error, "refs", None) or ()]
     if refs:
         display.publish(stack_bundle(plan.stack, bad=refs, name=plan.conversation.name))
-
-
-def presentable(error: BaseException, settings: Settings, *, is_shown: bool) -> BaseException:
-    """Returns an error as a cell shows it: without secrets, in a few lines, in one where its output tells it already.
-
-    Args:
-        error: It is changed in place.
-        settings: How errors are shown.
-        is_shown: Whether the output of the exchange says all of it.
-    """
-    import llmneutral
-
-    if getattr(error, "_is_presentable", False):
-        return error
-    secrets = current_secrets()
-    cleaned(error, secrets)
-    if settings.tracebacks == "full":
-        lines = [secrets.text(line.rstrip("\n")) for line in traceback.format_exception(error)]
-        _render(error, lines)
-    elif isinstance(error, KeyboardInterrupt):
-        _render(error, ["KeyboardInterrupt: the answer was stopped; what had come is kept"] if is_shown else [_STOPPED])
-    elif is_shown and isinstance(error, llmneutral.LLMNeutralError):
-        _render(error, error._render_traceback_()[:1])
-    return error
-
-
-def _render(error: BaseException, lines: list[str]) -> None:
-    """Tells IPython what to show of an error."""
-    error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
-    error._is_presentable = True  # type: ignore[attr-defined]

@@ -10,9 +10,10 @@ from contextvars import copy_context
 from typing import Any
 
 from llmneutral_widgets import session
-from llmneutral_widgets.asking import Outcome, Question, ask_until, cleaned
+from llmneutral_widgets.asking import Outcome, Question, ask_until
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
+from llmneutral_widgets.failures import cleaned
 from llmneutral_widgets.panel_sink import PanelSink
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.choosing import ProviderPicker

@@ -1,0 +1,177 @@
+"""How an error looks in a cell: the frames of the reader's own code and what went wrong, without secrets.
+
+What must live here: which frames are whose. A library's error tells its lines itself; any other one (a mistake in a
+driver or a tool of the user's, an error of a package, a bug of ours) would fill the cell with frames of libraries. All
+of them are there on request: `error.traceback()`, `%config PromptMagics.tracebacks = 'full'`. Nothing of the shell is
+changed: an error brings its lines along, which is what IPython asks it for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from llmneutral_widgets import display
+from llmneutral_widgets.scrub import Secrets, current_secrets
+from llmneutral_widgets.views.page import visible
+
+_STOPPED = "KeyboardInterrupt"
+_LONGEST = 2_000
+"""Characters of an error's own words that a cell shows."""
+_MOST_OWN = 12
+"""Frames of the reader's own code that a cell shows, the last ones."""
+_FULL = "%config PromptMagics.tracebacks = 'full'"
+
+
+def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> BaseException:
+    """Returns an error as a cell shows it: without secrets, in a few lines, in one where its output tells it already.
+
+    Args:
+        error: It is changed in place.
+        tracebacks: `short`, or `full` for all frames.
+        is_shown: Whether the output of the exchange says all of it.
+
+    Returns:
+        The error; one of the same name in its place where it cannot be changed so that it shows no secret, or where
+        IPython would not ask it how to be shown (syntax errors, groups).
+    """
+    import llmneutral
+
+    if getattr(error, "_is_presentable", False):
+        return error
+    secrets = current_secrets()
+    cleaned(error, secrets)
+    if tracebacks == "full":
+        return _rendered(error, lambda: frames(error).split("\n"), secrets)
+    if isinstance(error, KeyboardInterrupt):
+        said = "KeyboardInterrupt: the answer was stopped; what had come is kept" if is_shown else _STOPPED
+        return _rendered(error, lambda: [said], secrets)
+    if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own
+        told = error._render_traceback_()[:1]
+        return _rendered(error, lambda: told, secrets) if is_shown else error
+    return _rendered(error, partial(_short, error), secrets) if isinstance(error, Exception) else error
+
+
+def frames(error: BaseException) -> str:
+    """Returns all frames of an error, without secrets and without locals."""
+    return visible(current_secrets().text("".join(traceback.format_exception(error)).rstrip("\n")))
+
+
+def cleaned(error: BaseException, secrets: Secrets | None = None) -> BaseException:
+    """Takes secrets out of an error, in place, before anything shows or saves it; returns it.
+
+    The library has taken out what looks like a key; here go the values that are secret on this machine. `traceback()`
+    gives all its frames.
+    """
+    known = secrets or current_secrets()
+    with contextlib.suppress(AttributeError, TypeError):  # one without a place for it
+        error.traceback = partial(frames, error)  # type: ignore[attr-defined]
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        found.args = tuple([known.text(arg) if isinstance(arg, str) else arg for arg in found.args])
+        for name in ("message", "hint", "strerror", "filename", "filename2"):
+            if isinstance(told := getattr(found, name, None), str):
+                with contextlib.suppress(AttributeError, TypeError):
+                    setattr(found, name, known.text(told))
+        found = found.__cause__ or found.__context__
+    return error
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# In a few lines
+
+
+def _short(error: BaseException) -> list[str]:
+    """The reader's own frames, what went wrong, and where the rest is."""
+    secrets, number, lines = current_secrets(), 0, []
+    for each in _chain(error):
+        own = list(_own_frames(each))
+        number += len(traceback.extract_tb(each.__traceback__))
+        lines += [*own[-2 * _MOST_OWN :], _words(each)] if own or each is error else []
+    if number > 1:
+        lines.append(f"→ {_FULL} shows all {number} frames")
+    return [visible(secrets.text(line)) for line in lines]
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """What it was caused by, the first cause first, and itself."""
+    found: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and not any([at is each for each in found]):
+        found.append(at)
+        at = at.__cause__ if at.__suppress_context__ else at.__cause__ or at.__context__
+    return found[::-1]
+
+
+def _words(error: BaseException) -> str:
+    """What went wrong, as Python says it."""
+    said = "".join(traceback.format_exception_only(error)).strip()
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
+
+
+def _own_frames(error: BaseException) -> Iterator[str]:
+    """Each frame of the reader's own code: where it is, and the line; that of the magic itself has none to show."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if (place := _place(frame.filename)) is None:
+            continue
+        where = "" if frame.name.startswith("<") else f", in {frame.name}"
+        yield f"{place}, line {frame.lineno}{where}"
+        if frame.line and not frame.line.startswith("get_ipython()."):
+            yield f"    {frame.line}"
+
+
+def _place(file: str) -> str | None:
+    """What a file of the reader's is called; None for one of a library."""
+    named = getattr(getattr(display.shell(), "compile", None), "format_code_name", lambda _: None)(file)
+    if named is not None:
+        return " ".join(named)
+    if file.startswith("<"):  # code of a library's making, frozen modules
+        return None
+    path = Path(file)
+    is_library = any([path.is_relative_to(folder) for folder in _libraries()])
+    return None if is_library else f"File {path.name}"
+
+
+def _libraries() -> list[Path]:
+    """Where libraries lie, this one with them."""
+    import llmneutral
+
+    ours = [Path(str(file)).parent for file in (llmneutral.__file__, __file__)]
+    known = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    more = [Path(traceback.__file__).parent]  # the standard library of a venv is that of its base
+    return [*ours, *known, *more]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Told to IPython
+
+
+def _rendered(error: BaseException, lines: Callable[[], list[str]], secrets: Secrets) -> BaseException:
+    """An error that tells IPython what to show of it; it is asked when it has arrived, with all its frames."""
+    if isinstance(error, Exception) and not _is_asked(error, secrets):
+        error = _stand_in(error, secrets)
+    with contextlib.suppress(AttributeError, TypeError):
+        error._render_traceback_ = lines  # type: ignore[attr-defined]
+        error._is_presentable = True  # type: ignore[attr-defined]
+    return error
+
+
+def _is_asked(error: Exception, secrets: Secrets) -> bool:
+    """Whether IPython asks an error for its lines, and what else is saved of it, its text, holds no secret."""
+    if isinstance(error, SyntaxError) or any([isinstance(each, BaseExceptionGroup) for each in _chain(error)]):
+        return False
+    return hasattr(error, "__dict__") and secrets.text(str(error)) == str(error)
+
+
+def _stand_in(error: Exception, secrets: Secrets) -> Exception:
+    """One of the same name that says the same, without secrets."""
+    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
+    made: Exception = kind(secrets.text(str(error)))
+    made.traceback = partial(frames, error)  # type: ignore[attr-defined]
+    return made
