@@ -1,7 +1,8 @@
 """What a call cost: a usage × prices.
 
 Prices are the caller's own, else those of the `genai-prices` package (extra `prices`), which knows
-tiers, caches and dates and is used offline. What is not known stays None, never 0.
+tiers, caches and dates and is used offline. What is not known stays None, never 0; only of the embedded model
+it is known that there is nothing to pay.
 Source: github.com/pydantic/genai-prices
 """
 
@@ -24,10 +25,19 @@ MILLION = Decimal(1_000_000)
 PRICED = {"input": "input_uncached", "cache_read": "cache_read", "cache_write": "cache_write", "output": "output_total"}
 """Names of prices → counts of a usage."""
 CACHED = ("cache_read", "cache_write")
-PROVIDERS = {"gemini": "google", "vertex": "google", "bedrock": "aws", "xai": "x-ai", "dashscope": None, "local": None}
+PROVIDERS = {
+    "gemini": "google",
+    "vertex": "google",
+    "bedrock": "aws",
+    "xai": "x-ai",
+    "dashscope": None,
+    "unknown": None,
+}
 """Our names of providers → those of the package, where they differ; None: it knows none."""
-UNKNOWN_PROVIDER = "local"
+UNKNOWN_PROVIDER = "unknown"
 """One without published prices: a name of a model alone does not say what is paid for it."""
+EMBEDDED = "local"
+"""The embedded model: nobody is paid for what this computer does. Of a server of one's own nothing is known."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -36,7 +46,8 @@ class Cost(msgspec.Struct, frozen=True):
     Attributes:
         amount: In `currency`; None if it is not known.
         currency: Always US dollars: what providers publish.
-        source: Where the prices are from: `own prices`, `reference_price`, or the package with its version.
+        source: Where that is known from: `own prices`, `reference_price`, the package with its version, or
+            `runs on this computer`, which costs 0.
     """
 
     amount: Decimal | None = None
@@ -45,6 +56,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = Cost()
+FREE = Cost(Decimal(0), source="runs on this computer")
 
 
 def cost_of(
@@ -60,7 +72,7 @@ def cost_of(
     Args:
         usage: Its token counts.
         model: The model that answered.
-        provider: Who was asked.
+        provider: Who was asked; "local" is the embedded model, which costs nothing.
         api: The API mode, for the profile's `reference_price`.
         prices: Own prices in US dollars per million tokens: model → `input`, `cache_read`, `cache_write`, `output`.
             What is read from or written to a cache costs what `input` does, unless it has a price of its own.
@@ -76,6 +88,8 @@ def cost_of(
     reference = profile(api, provider, None, model).reference_price if api is not None else None
     if reference is not None:
         return Cost(_sum(usage, dict(reference)), source="reference_price")
+    if normalize_provider(provider) == EMBEDDED:
+        return FREE
     return _published(usage, model, provider)
 
 

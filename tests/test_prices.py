@@ -102,11 +102,30 @@ def test_published_prices() -> None:
         (USAGE, "no-such-model-anywhere", None),
         (USAGE, None, "openai"),
         (Usage(), "gpt-4.1", "openai"),
-        (USAGE, "m", "local"),
+        (USAGE, "m", "unknown"),
+        (USAGE, "m", "ollama"),
+        (USAGE, None, "local"),
     ],
 )
 def test_unknown_stays_unknown(usage: Usage, model: str | None, provider: str | None) -> None:
     assert cost_of(usage, model=model, provider=provider) == UNKNOWN
+
+
+@pytest.mark.parametrize("usage", [USAGE, Usage()], ids=["counted", "not counted"])
+def test_what_runs_on_this_computer_costs_nothing_unless_somebody_has_a_price_for_it(usage: Usage) -> None:
+    found = cost_of(usage, model="smollm2-135m-instruct", provider="local")
+    assert (found.amount, found.source) == (0, "runs on this computer")
+    assert cost_of(USAGE, model="m", provider="local", prices=OWN).amount == Decimal("2.4")
+
+
+@pytest.mark.parametrize(("address", "amount"), [(None, Decimal(0)), ("http://localhost:9/v1", None)])
+def test_only_the_embedded_model_is_known_to_be_free(address: str | None, amount: Decimal | None) -> None:
+    """A server that bears its name may be anybody's."""
+    driver = Scripted(WIRE["chat_completions"][0]([("text", "hi")]), provider="local", base_url=address)
+    heard: list[Any] = []
+    driver.on(FinishPromptEvent, heard.append)
+    driver.run("hello", stream=False)
+    assert getattr(heard[0].cost, "amount", None) == amount
 
 
 # --- the event that tells it ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def step_summary(name: str) -> str | None:
 SUMMARIES: dict[str, str] = {
     # What is asked for beside the messages
     "frame": "Puts messages, tools and settings together into the request, with what this API demands.",
-    "params": "Writes each setting (temperature, a limit of tokens …) the way this API spells it, if it takes it at all.",
+    "params": "Writes each setting (temperature, length …) the way this API spells it, if it takes it at all.",
     "settings": "Reads the settings before the conversion begins, and leaves out what cannot be meant.",
     "reasoning": "Says how much the model is to think, in this API's words.",
     "local": "Fits the request to the embedded model that runs on this computer.",

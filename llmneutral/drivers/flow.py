@@ -38,7 +38,7 @@ from llmneutral.events import (
     ThinkingChunkEvent,
 )
 from llmneutral.ir.deltas import CONTENT_KINDS, DeltaMessage
-from llmneutral.prices import PricedPromptEvent
+from llmneutral.prices import EMBEDDED, PricedPromptEvent
 from llmneutral.profiles.hosts import find_endpoint
 
 
@@ -304,7 +304,9 @@ def _endpoint(call: Call) -> str | None:
     """Whose prices count; a driver that makes its own request is who it says."""
     if call.conversion is None:
         return find_endpoint(call.context.get("provider"), None)
-    return find_endpoint(call.conversion.target.provider, call.conversion.target.base_url)
+    target = call.conversion.target
+    found = find_endpoint(target.provider, target.base_url)
+    return None if found == EMBEDDED and target.base_url else found  # a server that only bears its name
 
 
 def _streamed(call: Call) -> Flow:

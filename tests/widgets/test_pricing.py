@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral import DeepSeekDriversConfig, OpenAiDriversConfig
+from llmneutral import DeepSeekDriversConfig, LocalServerDriversConfig, OpenAiDriversConfig
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.pricing import PRICED, OwnPrices, own_prices, priced, read_prices
 from llmneutral_widgets.providers import Providers
@@ -118,7 +118,7 @@ def test_published_prices_are_next(providers: Providers) -> None:
         {"model": "no-such-model"},
         {"input_total": None},
         {"provider": "Echo"},
-        {"provider": "local"},
+        {"provider": "mine-here"},
         {"provider": None},
         {"provider": "relay"},
         {"provider": "replay:nowhere.jsonl"},
@@ -126,6 +126,7 @@ def test_published_prices_are_next(providers: Providers) -> None:
 )
 def test_what_nobody_knows_stays_unknown(providers: Providers, told: dict[str, Any]) -> None:
     providers.keep("relay", OpenAiDriversConfig(model="gpt-4.1", api_key="k", base_url="https://relay.example/v1"))
+    providers.keep("mine-here", LocalServerDriversConfig("m", base_url="http://localhost:9/v1"))
     [row], source = priced([{**ROW, **told}], providers, OwnPrices())
     assert row["cost"] is None
     assert source == ""
@@ -151,7 +152,8 @@ def test_nobody_imports_a_package_of_prices_for_this_machine(providers: Provider
         "rows = [{'provider': name, 'model': 'gpt-4.1', 'input_total': 5, 'output_total': 5}\n"
         "        for name in ('local', 'local-messages', 'one', 'two', 'three')]\n"
         "found, source = priced(rows, providers, OwnPrices())\n"
-        "assert [row.get('cost') for row in found] == [None] * 5 and source == '', found\n"
+        "assert [row.get('cost') for row in found] == [0.0, 0.0, None, None, None], found\n"
+        "assert source == 'runs on this computer'\n"
         "assert 'genai_prices' not in sys.modules\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)

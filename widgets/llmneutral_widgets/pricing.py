@@ -171,7 +171,7 @@ def _asked(providers: Providers, name: Any) -> tuple[str, str | None]:
     except (OptionError, llmneutral.LLMNeutralError):
         return str(name), None
     if driver.base_url and _is_here(driver.base_url):
-        return "local", driver.api_mode
+        return "unknown", driver.api_mode
     return driver.base_url or driver.provider or str(name), driver.api_mode
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from llmneutral_widgets import session
 from llmneutral_widgets.panels import UsageView
-from llmneutral_widgets.panels.spending import picture
+from llmneutral_widgets.panels.spending import COLOURS, INK, PAPER, picture
 from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.views.spending import Spent, spent
 from llmneutral_widgets.views.usage import EMPTY
@@ -76,6 +77,55 @@ def test_the_frame_knows_what_is_unknown() -> None:
     frame = UsageView(ROWS).frame
     assert frame["input_total"].dtype == "Int64"
     assert frame["input_total"][1] is pandas.NA
+
+
+def test_rows_of_ones_own() -> None:
+    rows = [{"provider": "mine", "input_total": 5, "output_total": 2}]
+    view = UsageView(rows)
+    assert "status" not in text(view.box)
+    rows.append({"provider": "other", "input_total": 7})
+    view.refresh()
+    assert "other" in text(view.box)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"), [({"tokens": 5}, "row 0 has tokens"), ([1], "row 0 is a list"), ({}, "nothing")]
+)
+def test_a_row_that_says_nothing_of_a_call_is_told(row: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said) as caught:
+        UsageView([row])
+    assert "input_total" in str(caught.value)
+
+
+def ratio(one: str, other: str) -> float:
+    """How two colours stand out from each other: WCAG 2.2, from 1 to 21."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, bright = sorted([light(one), light(other)])
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_the_picture_can_be_read_in_any_theme() -> None:
+    """It brings its own paper, because no grey stands out by 4.5 from white and from Lab's dark page alike."""
+    assert ratio("#000000", "#ffffff") == 21
+    greys = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
+    assert [grey for grey in greys if min(ratio(grey, "#ffffff"), ratio(grey, "#111111")) >= 4.5] == []
+    assert ratio(INK, PAPER) >= 4.5
+    assert all(ratio(colour, PAPER) >= 3 for colour in COLOURS), "WCAG 1.4.11, of what is no text"
+
+
+@pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib is not installed")
+def test_its_paper_has_no_holes() -> None:
+    from matplotlib.image import imread
+
+    png = picture([Spent("local", 5, 2)])
+    assert png is not None
+    pixels = imread(io.BytesIO(png))
+    assert pixels[..., 3].min() == 1.0 if pixels.shape[-1] == 4 else pixels.shape[-1] == 3
 
 
 def test_without_matplotlib_there_are_words(monkeypatch: pytest.MonkeyPatch) -> None:

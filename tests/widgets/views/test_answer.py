@@ -170,6 +170,9 @@ def test_the_footer_tells_where_a_price_is_from() -> None:
     html = foot(record(cost={"amount": 0.0031, "currency": "USD", "source": "genai-prices 9"}))
     assert '<span title="prices: genai-prices 9" class="told">cost 0.0031 USD</span>' in html
     assert "prices: " not in foot(record())
+    free = {"amount": 0.0, "currency": "USD", "source": "runs on this computer"}
+    assert '<span title="cost 0: it runs on this computer" class="told">cost 0</span>' in foot(record(cost=free))
+    assert summary_line(record(cost=free)).split("\n")[0].endswith("cost 0 (runs on this computer)")
 
 
 def test_the_footer_counts_calls_and_says_where_a_count_is_a_part() -> None:

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from llmneutral_widgets.views.usage import COLUMNS, EMPTY, MOST, money, summed, tokens_per_second, usage_page
+from llmneutral import Usage, cost_of
+from llmneutral_widgets.views.usage import (
+    COLUMNS,
+    EMPTY,
+    FREE,
+    MOST,
+    money,
+    priced_by,
+    summed,
+    tokens_per_second,
+    usage_page,
+)
 from tests.widgets.samples import ROWS
 
 
@@ -37,6 +48,42 @@ def test_columns_that_say_nothing_take_no_room() -> None:
     head, first, second, total = lines(usage_page([one, row(reasoning=7)]))
     place = head.index("reasoning")
     assert (first[place], second[place], total[place]) == ("–", "7", "≥ 7")
+
+
+def test_rows_of_ones_own_show_the_columns_they_have() -> None:
+    assert lines(usage_page([{"provider": "mine", "input_total": 5}, {"provider": "mine", "cost": 0.5}])) == [
+        ["provider", "input", "cost"],
+        ["mine", "5", ""],
+        ["mine", "", "0.5000"],
+        ["sum", "≥ 5", "≥ 0.5000"],
+    ]
+    assert lines(usage_page([{"input_total": 5}])) == [["provider", "input"], ["", "5"], ["sum", "5"]]
+
+
+def test_every_column_says_what_it_means() -> None:
+    output = usage_page(ROWS)
+    shown = lines(output)[0]
+    told = re.findall(r"<li><b>([^<]+)</b>: [^<]{12,}</li>", output)
+    assert told == shown
+    assert output.count("<th title=") + output.count('title="') >= len(shown)
+    assert "what the columns mean" in usage_page(ROWS, by="model")
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ("mine.json", "prices: mine.json"),
+        ("runs on this computer", "cost 0: it runs on this computer"),
+        ("a 1, runs on this computer, b", "prices: a 1, b; cost 0: it runs on this computer"),
+    ],
+)
+def test_where_costs_are_from(sources: str, said: str) -> None:
+    assert priced_by(sources) == said
+
+
+def test_what_is_free_is_known_by_the_words_of_the_library() -> None:
+    usage = Usage(input_total=1, output_total=1)
+    assert cost_of(usage, model="m", provider="local").source == FREE
 
 
 def test_calls_of_one_day_say_the_time_of_day() -> None:
@@ -102,7 +149,7 @@ def test_speed(output: Any, first: Any, total: Any, speed: float | None) -> None
 
 
 def test_amounts() -> None:
-    assert (money(1234.5), money(0.00314), money(0)) == ("1,234.50", "0.0031", "0.0000")
+    assert (money(1234.5), money(0.00314), money(0)) == ("1,234.50", "0.0031", "0")
 
 
 def test_headings() -> None:

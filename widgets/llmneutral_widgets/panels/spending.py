@@ -12,12 +12,13 @@ from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.panels.base import Panel, button, piece, row, rows_of
 from llmneutral_widgets.views.page import Html
 from llmneutral_widgets.views.spending import spending_part, spent, spent_words
-from llmneutral_widgets.views.usage import GROUPS, usage_page
+from llmneutral_widgets.views.usage import COLUMNS, GROUPS, usage_page
 
 _CALLS = "call"
-_INK = "#7a7a7a"
-"""A grey that can be read on white and on black: a picture knows no themes."""
-_COLOURS = ("#1f77b4", "#e08214")
+PAPER, INK = "#f7f7f7", "#4a4a4a"
+"""A picture knows no themes, and no grey can be read on white and on black alike: it brings its own paper."""
+COLOURS = ("#1f77b4", "#c96a10")
+"""Of input and output."""
 
 
 class UsageView(Panel):
@@ -27,16 +28,19 @@ class UsageView(Panel):
         by: What the rows are: calls, or sums by provider, model, stack or day.
 
     Args:
-        rows: Other calls than the session's: dicts with the keys of the table.
+        rows: Other calls than the session's: dicts with some of the keys of the table (`provider`, `input_total`,
+            `output_total`, `total_s`, `cost` …); the columns that no row has are left out.
+
+    Raises:
+        TypeError: If a row is no dict, or has none of these keys.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
         import ipywidgets
 
         super().__init__("usage")
-        self._given = rows
+        self._given = rows if rows is None else _checked(rows)
         self._rows: list[Mapping[str, Any]] = []
-        self._prices = ""
         self._prices = ""
         self._picture: bytes | None = None
         self._drawn: list[Any] | None = None
@@ -79,6 +83,19 @@ class UsageView(Panel):
         return Bundle({"text/html": f"{table}{chart}", "text/plain": spent_words(self._rows)})
 
 
+def _checked(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Rows of the user's, of which each says something that the table has a column for."""
+    for number, given in enumerate(rows):
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                f"row {number} is a {type(given).__name__}; a row is a dict with keys of {', '.join(COLUMNS)}"
+            )
+        if not set(COLUMNS) & {*given}:
+            named = ", ".join(map(str, given)) or "nothing"
+            raise TypeError(f"row {number} has {named}; it takes some of {', '.join(COLUMNS)}")
+    return rows
+
+
 def picture(tokens: Sequence[Any]) -> bytes | None:
     """Returns tokens by provider as a PNG, drawn by pandas; None without matplotlib, or if no tokens are known.
 
@@ -97,24 +114,24 @@ def picture(tokens: Sequence[Any]) -> bytes | None:
     import pandas
 
     # A figure of its own: pyplot would keep it, and choose a window system.
-    figure = figures.Figure(figsize=(6.4, 0.7 + 0.42 * len(known)), dpi=110, layout="constrained")
-    axes = figure.subplots()
+    figure = figures.Figure(figsize=(6.4, 0.8 + 0.42 * len(known)), dpi=110, layout="constrained", facecolor=PAPER)
+    axes = figure.subplots(subplot_kw={"facecolor": PAPER})
     frame = pandas.DataFrame(
         {"input": [each.given or 0 for each in known], "output": [each.made or 0 for each in known]},
         index=[each.provider[:40].replace("$", r"\$") for each in known],
     )
     bars(frame[::-1], axes)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", transparent=True)
+    figure.savefig(buffer, format="png")
     return buffer.getvalue()
 
 
 def bars(frame: Any, axes: Any) -> None:
-    """Draws the rows of a DataFrame as bars: no frame, grey words, no title (the words below say what it is)."""
-    frame.plot.barh(ax=axes, stacked=True, color=_COLOURS, width=0.62)
+    """Draws the rows of a DataFrame as bars: no frame, no title (the words below say what it is)."""
+    frame.plot.barh(ax=axes, stacked=True, color=COLOURS, width=0.62)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(_INK)
-    axes.tick_params(colors=_INK, labelsize=9, length=0)
-    axes.set_xlabel("tokens", color=_INK, fontsize=9)
-    axes.legend(frameon=False, labelcolor=_INK, fontsize=9, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
+    axes.spines["bottom"].set_color(INK)
+    axes.tick_params(colors=INK, labelsize=9, length=0)
+    axes.set_xlabel("tokens", color=INK, fontsize=9)
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))

@@ -23,7 +23,7 @@ from llmneutral_widgets.views.page import (
     visible,
 )
 from llmneutral_widgets.views.pictures import Album
-from llmneutral_widgets.views.usage import money, tokens_per_second
+from llmneutral_widgets.views.usage import money, priced_by, tokens_per_second
 
 Record = Mapping[str, Any]
 SECTIONS = ("blocks", "answer")
@@ -252,7 +252,7 @@ def foot(record: Record) -> Html:
         if word == tokens and "cached" in word:
             word = tag("span", word, title=why, class_="told")
         elif word == cost and source:
-            word = tag("span", word.removesuffix(f" ({source})"), title=f"prices: {source}", class_="told")
+            word = tag("span", word.removesuffix(f" ({source})"), title=priced_by(str(source)), class_="told")
         parts.append(word)
     return tag("div", join(parts, " · "), class_="foot")
 
@@ -323,7 +323,8 @@ def _cost(record: Record) -> str | None:
     if not isinstance(amount, (int, float)):
         return "cost n/a"
     source = f" ({cost['source']})" if cost.get("source") else ""
-    return f"cost {money(amount)} {cost.get('currency') or 'USD'}{source}"
+    currency = f" {cost.get('currency') or 'USD'}" if amount else ""
+    return f"cost {money(amount)}{currency}{source}"
 
 
 def summary_line(record: Record, *, with_text: bool = True) -> str:

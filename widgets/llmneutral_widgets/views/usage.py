@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.page import LEFT, Html, page, tag
+from llmneutral_widgets.views.page import LEFT, Html, fold, page, tag
 
 COLUMNS = tuple(
     """time stack cell provider model status finish_reason input_total input_uncached cache_read cache_write
@@ -16,6 +16,8 @@ MOST = 200
 """Rows that are shown; the sums are over all."""
 EMPTY = "No calls yet."
 UNKNOWN = "–"
+FREE = "runs on this computer"
+"""Where the library knows from that there is nothing to pay: `llmneutral.Cost.source`."""
 GROUPS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "provider": lambda row: str(row.get("provider") or UNKNOWN),
     "model": lambda row: str(row.get("model") or UNKNOWN),
@@ -40,6 +42,24 @@ _HEADS = {
     "tokens_per_s": "tok/s",
     "cost": "cost",
 }
+_MEANINGS = {
+    "time": "when the question was sent",
+    "stack": "which conversation it belongs to",
+    "provider": "who was asked, as behind -p",
+    "model": "which model answered",
+    "status": "how it ended: complete, interrupted (you stopped it), incomplete (it broke off), refused, failed",
+    "calls": "how many answers were asked for",
+    "input_total": "tokens that went there: the question, and all that was sent along; a token is about a short word",
+    "cache_read": "how many of those the provider still had from before; they cost less",
+    "cache_write": "how many of those it wrote down for next time",
+    "output_total": "tokens that came back",
+    "reasoning": "how many of those were thinking",
+    "total": "input and output together",
+    "first_delta_s": "seconds until the first piece of the answer",
+    "total_s": "seconds until its end",
+    "tokens_per_s": "tokens a second, once it had begun",
+    "cost": "what it costs; – where no price is known",
+}
 _CALL_HEADS = tuple([key for key in _HEADS if key != "calls"])
 _GROUP_HEADS = tuple("calls input_total cache_read cache_write output_total reasoning total total_s cost".split())
 
@@ -57,22 +77,34 @@ def usage_page(rows: Sequence[Row], *, by: str | None = None, prices: str = "") 
         by: One of `GROUPS`: sums by provider, model, stack or day instead of the calls.
         prices: Where the prices are from.
     """
-    source = [tag("p", tag("small", f"prices: {prices}"))] if prices else []
+    source = [tag("p", tag("small", priced_by(prices)))] if prices else []
     if not rows:
         return page(_table(_CALL_HEADS, []), tag("p", EMPTY), sections=("usage",))
     if by is not None:
-        return page(_grouped(rows, by), *source, sections=("usage",))
+        return page(_grouped(rows, by), *source, _legend(_GROUP_HEADS), sections=("usage",))
     hidden = len(rows) - MOST
     note = [tag("p", tag("small", f"{hidden:,} earlier calls are not shown, but counted"))] if hidden > 0 else []
     keys, days = _told(rows), {str(row.get("time"))[:10] for row in rows}
     body = [_line(_in_short(row) if len(days) == 1 else row, keys) for row in rows[-MOST:]]
-    return page(_table(keys, [*body, _line(summed(rows), keys, "sum")]), *note, *source, sections=("usage",))
+    table = _table(keys, [*body, _line(summed(rows), keys, "sum")])
+    return page(table, *note, *source, _legend(keys), sections=("usage",))
+
+
+def _legend(keys: Sequence[str]) -> Html:
+    """What the columns mean, to be opened: a word above a number is too short to say it."""
+    items = [tag("li", tag("b", _HEADS[key]), f": {_MEANINGS[key]}") for key in keys if key in _MEANINGS]
+    return fold("what the columns mean", tag("ul", *items), class_="legend")
 
 
 def _told(rows: Sequence[Row]) -> list[str]:
-    """The columns that a narrow page has room for: without those of which no call tells anything (but the cost)."""
+    """The columns that a narrow page has room for: without those of which no call tells anything.
+
+    That a call of the session has no time or cost is told; rows of one's own need not have such a column at all.
+    """
     rare = ("cache_write", "reasoning")
-    return [key for key in _CALL_HEADS if key not in rare or any([row.get(key) is not None for row in rows])]
+    had = [key for key in _CALL_HEADS if any([key in row for row in rows])] or list(_CALL_HEADS)
+    named = had if had[0] not in _NUMBERS else ["provider", *had]  # the sums begin with a word, too
+    return [key for key in named if key not in rare or any([row.get(key) is not None for row in rows])]
 
 
 def _in_short(row: Row) -> Row:
@@ -88,7 +120,7 @@ def summed(rows: Sequence[Row]) -> dict[str, Any]:
     found["total_s"] = _sum([row.get("total_s") for row in rows], lambda total: f"{total:,.1f}")
     currencies = {row.get("currency") for row in rows if row.get("cost") is not None}
     currency = next(iter(currencies)) if len(currencies) == 1 else None
-    found["cost"] = _sum([row.get("cost") for row in rows], lambda total: f"{money(total)} {currency}")
+    found["cost"] = _sum([row.get("cost") for row in rows], lambda total: f"{money(total)} {currency or ''}".strip())
     if len(currencies) > 1:
         found["cost"] = "several currencies"
     return found
@@ -102,8 +134,15 @@ def _sum(values: Sequence[Any], written: Callable[[float], str]) -> str:
 
 
 def money(amount: float) -> str:
-    """Returns an amount with as many digits as it needs: `1.25`, `0.0031`."""
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
+    """Returns an amount with as many digits as it needs: `1.25`, `0.0031`, and `0` of what is free."""
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}" if amount else "0"
+
+
+def priced_by(sources: str) -> str:
+    """Returns where costs are from, in words: `prices: mine.json`, or `cost 0: it runs on this computer`."""
+    others = [source for source in sources.split(", ") if source != FREE]
+    free = [f"cost 0: it {FREE}"] if FREE in sources.split(", ") else []
+    return "; ".join([*([f"prices: {', '.join(others)}"] if others else []), *free])
 
 
 def tokens_per_second(output: Any, first: Any, total: Any) -> float | None:
@@ -125,7 +164,7 @@ def _grouped(rows: Sequence[Row], by: str) -> Html:
 
 
 def _head(key: str) -> Html:
-    return tag("th", _HEADS.get(key, key), scope="col", style=_side(key))
+    return tag("th", _HEADS.get(key, key), scope="col", style=_side(key), title=_MEANINGS.get(key))
 
 
 def _side(key: str) -> str:
