@@ -167,12 +167,14 @@ class _Axes:
 class _Figure:
     def __init__(self, **options: Any) -> None:
         assert options["figsize"][0] > options["figsize"][1]
+        assert options["facecolor"] == PAPER
 
-    def subplots(self) -> _Axes:
+    def subplots(self, **options: Any) -> _Axes:
+        assert options == {"subplot_kw": {"facecolor": PAPER}}
         return _Axes()
 
     def savefig(self, buffer: Any, **options: Any) -> None:
-        assert options == {"format": "png", "transparent": True}
+        assert options == {"format": "png"}
         buffer.write(b"png")
 
 
