@@ -21,7 +21,7 @@ from llmneutral.convert.settings import canonical_settings
 from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.surrogates import scrub_value
 from llmneutral.convert.transport import Conversion, Transport
-from llmneutral.errors import ConfigurationError, ConversionError, StructuredOutputError
+from llmneutral.errors import ConfigurationError, ConversionError
 from llmneutral.ir.artifacts import BaseArtifact
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.jsontext import JSONObject
@@ -408,10 +408,11 @@ def parsed_by(response: NormalizedResponse, plan: structured.Plan | None) -> Nor
     """The same by a plan, or None."""
     if plan is None or not structured.wants_parsing(response, plan):
         return response
-    try:
-        return msgspec.structs.replace(response, parsed=structured.parse(response, plan))
-    except StructuredOutputError as error:
-        return msgspec.structs.replace(response, notes=(*response.notes, str(error)))
+    verdict = structured.judged(response, plan)
+    if verdict.problems:
+        said = str(structured.failed(response, plan, verdict.problems))
+        return msgspec.structs.replace(response, notes=(*response.notes, said))
+    return verdict.filled(response)
 
 
 def names_of(names: Any) -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.convert import patterns
 from llmneutral.convert.schema_walk import resolve
 
 __all__ = ["Problem", "check", "place_text"]
@@ -45,20 +46,25 @@ class Problem(msgspec.Struct, frozen=True):
     message: str
 
 
-def check(value: Any, schema: Any) -> list[Problem]:
+def check(value: Any, schema: Any, notes: list[str] | None = None) -> list[Problem]:
     """Return what is wrong with a value, at most a hundred problems; none if it is valid.
 
     Args:
         value: JSON as Python has it: dict, list, str, int, float, bool, None.
         schema: A JSON Schema. A keyword whose value is none JSON Schema allows is not looked at.
+        notes: Takes what could not be checked (a pattern that cannot be read, or would take too long), a sentence each.
 
     Raises:
         ConversionError: If the schema refers to a definition that is not in it.
     """
     try:
-        return _Check(schema).problems(value, schema, ())
+        checking = _Check(schema)
+        problems = checking.problems(value, schema, ())
     except RecursionError:
         return [Problem("", "nested too deeply to be checked")]
+    if notes is not None:
+        notes.extend(checking.unchecked)
+    return problems
 
 
 class _Check:
@@ -67,6 +73,7 @@ class _Check:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.followed: set[tuple[str, int]] = set()
+        self.unchecked: dict[str, None] = {}
 
     def node(self, value: Any, schema: Any, path: Path) -> Problems:
         """Everything a schema says of a value."""
@@ -89,6 +96,13 @@ class _Check:
     def valid(self, value: Any, schema: Any) -> bool:
         """Whether nothing is wrong."""
         return not self.problems(value, schema, (), 1)
+
+    def matches(self, pattern: str, text: str) -> bool:
+        """Whether a pattern is found; one that cannot be looked for is found everywhere, which is noted."""
+        known = patterns.found(pattern, text)
+        if known is None:
+            self.unchecked[patterns.unchecked(pattern)] = None
+        return known is not False
 
     def ref(self, value: Any, ref: Any, _schema: Any, path: Path) -> Problems:
         """What a reference stands for; one that leads back to itself without a step into the value asks for nothing."""
@@ -235,16 +249,8 @@ def _max_length(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -
 
 
 def _pattern(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
-    if not _matches(rule, value):
+    if not check.matches(rule, value):
         yield Problem(place_text(path), f"expected to match the pattern {rule}, got {_shown(value)}")
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is found; one of ECMA's that Python cannot read is found everywhere."""
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        return True
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -321,14 +327,14 @@ def _required(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> 
 def _pattern_properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     for pattern, branch in rule.items():
         for name, entry in value.items():
-            if _matches(pattern, name):
+            if check.matches(pattern, name):
                 yield from check.node(entry, branch, (*path, name))
 
 
 def _additional_properties(check: _Check, value: Any, rule: Any, schema: Any, path: Path) -> Problems:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     for name, entry in value.items():
-        if name in known or any(_matches(pattern, name) for pattern in patterns):
+        if name in known or any(check.matches(pattern, name) for pattern in patterns):
             continue
         if rule is False:
             allowed = f"; there are {', '.join(list(known)[:MAX_LISTED])}" if known else ""

@@ -10,6 +10,7 @@ joins texts forgets at `repair` what came before it. A stream whose last answer 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
 
@@ -18,8 +19,9 @@ import msgspec
 from llmneutral import pipeline, structured
 from llmneutral.convert.checker import Problem
 from llmneutral.convert.transport import Conversion
-from llmneutral.drivers.call import Call
+from llmneutral.drivers.call import Aborted, Call
 from llmneutral.drivers.flow import Flow, Give, exchange
+from llmneutral.drivers.runners import close
 from llmneutral.errors import StructuredOutputError
 from llmneutral.events import ParsedPartialEvent, RepairTurnEvent
 from llmneutral.ir.deltas import DeltaMessage
@@ -76,6 +78,8 @@ class Asked:
         self._partial: structured.PartialAnswer | None = None
         self._shown_at = 0
         self._shown: Any = None
+        self._opened: Any = None
+        self._is_aborted = False
         call.after = None if has_form else after
 
     # --- what a runner does for the flow --------------------------------------------------------
@@ -86,7 +90,13 @@ class Asked:
 
     def open(self, conversion: Conversion | None) -> Iterator[Any]:
         """Opens a stream by it."""
+        if self._is_aborted:
+            raise Aborted
         opened: Iterator[Any] = self.call.io.open(conversion)
+        self._opened = opened
+        if self._is_aborted:  # meanwhile: who aborts saw nothing that could be woken
+            close(opened)
+            raise Aborted
         return opened
 
     async def asend(self, conversion: Conversion | None) -> Any:
@@ -146,6 +156,13 @@ class Asked:
         usage = Usage.sum([*[answer.usage for answer in self._rejected], response.usage])
         return msgspec.structs.replace(response, usage=usage, metadata=self.metadata)
 
+    def abort(self) -> None:
+        """Ends it from another thread: the one that reads wakes, if its stream can be woken, and asks nobody again."""
+        self._is_aborted = True
+        if (wake := getattr(self._opened, "abort", None)) is not None:
+            with contextlib.suppress(Exception):
+                wake()
+
     def stop(self) -> None:
         """Ends the answer in progress; what has come is kept."""
         self.call.current.close(interrupted=True)
@@ -168,7 +185,7 @@ class Asked:
                 yield from self._watched(exchange(self.call))
                 verdict = self._verdict()
                 if not verdict.problems:
-                    self._final = self._summed(msgspec.structs.replace(self.call.response, parsed=verdict.value))
+                    self._final = self._summed(verdict.filled(self.call.response))
                     break
                 if verdict.final or len(self._rejected) >= self.call.options.max_repairs:
                     failure = self._failure(verdict.problems)

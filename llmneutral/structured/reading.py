@@ -40,11 +40,17 @@ class Verdict(msgspec.Struct, frozen=True):
         value: The validated value, if there are no problems.
         problems: What is wrong, by place.
         final: Whether asking again is no use: it was cut, refused, or never came to its end.
+        notes: What could not be checked of a value.
     """
 
     value: Any = None
     problems: tuple[Problem, ...] = ()
     final: bool = False
+    notes: tuple[str, ...] = ()
+
+    def filled(self, response: NormalizedResponse) -> NormalizedResponse:
+        """Returns the response with the value, and with what could not be checked of it."""
+        return msgspec.structs.replace(response, parsed=self.value, notes=(*response.notes, *self.notes))
 
 
 def wants_parsing(response: NormalizedResponse, plan: Plan) -> bool:
@@ -216,8 +222,9 @@ def _refused(name: str) -> Any:
 def _validated(value: Any, plan: Plan) -> Verdict:
     """The value as an instance of what the caller asked for, or its problems."""
     if isinstance(plan.kind, Mapping):
-        problems = check(value, plan.kind)
-        return Verdict(problems=tuple(map(_short, problems))) if problems else Verdict(value)
+        notes: list[str] = []
+        problems = check(value, plan.kind, notes)
+        return Verdict(problems=tuple(map(_short, problems))) if problems else Verdict(value, notes=tuple(notes))
     from pydantic import ValidationError
 
     try:

@@ -362,3 +362,14 @@ def test_a_validator_that_breaks_says_what_is_wrong() -> None:
     verdict = judged(answer('{"name": "Roma"}'), plan)
     assert told(verdict.problems) == ["the answer: KeyError: 'Roma'"]
     assert not verdict.final
+
+
+def test_what_could_not_be_checked_of_a_value_is_noted() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string", "pattern": "^(?!b)(a+)+$"}}}
+    names = llmneutral.convert("q", "chat_completions", output_schema=schema, structured_output_strategy="rule")
+    body = {
+        "choices": [{"message": {"role": "assistant", "content": dumps({"name": "a" * 60})}, "finish_reason": "stop"}]
+    }
+    found = llmneutral.normalize(body, "chat_completions", names=names)
+    assert found.parsed == {"name": "a" * 60}
+    assert [note for note in found.notes if "was not checked" in note]

@@ -151,7 +151,7 @@ def without_the_field() -> Conversion:
     """What the transport itself makes of a schema for a model without the field; a plan would not ask for it."""
     facts = profile("cohere_chat", facts={"native_json_schema": False})
     return get_transport("cohere_chat").convert(
-        [Message("user", "q")], Target("cohere_chat", facts, output_schema=SCHEMA)
+        PromptStack.from_artifact("q").messages, Target("cohere_chat", facts, output_schema=SCHEMA)
     )
 
 
