@@ -43,6 +43,11 @@ class AgentStream(DeltaStream, _Running):
         DeltaStream.__init__(self, deltas)
         _Running.__init__(self, state)
 
+    def abort(self) -> None:
+        """Ends the answer that is coming in from another thread, as `PromptStream.abort` does."""
+        if (coming := self._state.coming) is not None:
+            coming.abort()
+
 
 class AsyncAgentStream(AsyncDeltaStream, _Running):
     """The async twin of `AgentStream`."""

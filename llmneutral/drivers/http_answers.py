@@ -6,13 +6,15 @@ skipped. Nothing is known here of clients; the errors of the HTTP library are tr
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from llmneutral.convert.sse import ServerSentEvent, SSEDecoder
-from llmneutral.drivers.call import Body
+from llmneutral.drivers.call import Aborted, Body
 from llmneutral.errors import MalformedResponseError, ProviderError, provider_error, read_error_body
 from llmneutral.ir.jsontext import loads
 
@@ -74,6 +76,7 @@ class Chunks(_Reading):
     def __init__(self, response: Any, translate: Translate) -> None:
         super().__init__(response, translate)
         self._pieces = response.iter_bytes() if self.is_encoded else response.iter_raw()
+        self._is_aborted = False
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -82,11 +85,13 @@ class Chunks(_Reading):
         while not self._ready:
             if self._over:
                 raise StopIteration
-            failure = None
+            failure = piece = None
             try:
                 piece = next(self._pieces, None)
             except Exception as error:  # noqa: BLE001  # raised below, without the HTTP library's words behind it
                 failure = self.failure(error)
+            if piece is None and self._is_aborted:
+                raise Aborted
             if failure is not None:
                 raise failure
             self.end() if piece is None else self.take(piece)
@@ -95,6 +100,11 @@ class Chunks(_Reading):
     def close(self) -> None:
         """Ends the connection, unless the answer was read to its end."""
         self.response.close()
+
+    def abort(self) -> None:
+        """Wakes a thread that waits for the next bytes; for another thread than the one that reads."""
+        self._is_aborted = True
+        cut_off(self.response)
 
 
 class AsyncChunks(_Reading):
@@ -139,21 +149,31 @@ class _SdkReading:
 class SdkChunks(_SdkReading):
     """The dicts of an SDK's own stream, one after another."""
 
+    _is_aborted = False
+
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
+        failure: Exception | None = None
         try:
             return next(self.stream)
         except StopIteration:
-            raise
+            pass
         except Exception as error:  # noqa: BLE001  # raised below, without the SDK's words behind it
             failure = self.translate(error) or error
-        raise failure
+        if self._is_aborted:
+            raise Aborted
+        raise StopIteration if failure is None else failure
 
     def close(self) -> None:
         """Ends the connection."""
         self.stream.close()
+
+    def abort(self) -> None:
+        """Wakes a thread that waits for the next one; for another thread than the one that reads."""
+        self._is_aborted = True
+        cut_off(self.stream.response)
 
 
 class AsyncSdkChunks(_SdkReading):
@@ -174,6 +194,15 @@ class AsyncSdkChunks(_SdkReading):
     async def aclose(self) -> None:
         """Ends the connection."""
         await self.stream.close()
+
+
+def cut_off(response: Any) -> None:
+    """Ends the connection of an answer under the thread that reads it, which wakes and closes it."""
+    stream = response.extensions.get("network_stream")
+    found = None if stream is None else stream.get_extra_info("socket")
+    if found is not None:
+        with contextlib.suppress(OSError):  # it is gone already
+            socket.socket.shutdown(found, socket.SHUT_RDWR)  # not that of TLS, which would forget its state meanwhile
 
 
 # --- bytes → values -----------------------------------------------------------------------------

@@ -116,6 +116,13 @@ class PromptStream(DeltaStream, _Answer):
         super().close()
         self._asked.stop()
 
+    def abort(self) -> None:
+        """Ends it from another thread: the one that reads it wakes and closes the connection; what has come is kept.
+
+        A thread that waits for the first byte of an answer wakes when that comes.
+        """
+        self._asked.abort()
+
 
 class AsyncPromptStream(AsyncDeltaStream, _Answer):
     """The async twin of `PromptStream`."""

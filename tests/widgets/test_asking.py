@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import llmneutral
-from llmneutral_widgets.asking import MOST_CHUNKS, Question, ask, ask_all
+from llmneutral_widgets.asking import MOST_CHUNKS, Question, ask, ask_all, ask_until
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.session import Sent
 from llmneutral_widgets.sinks import CollectSink
-from tests.loopback import Loopback, event, streamed, talk, whole
+from tests.loopback import HOLD, Loopback, event, streamed, talk, whole
 from tests.widgets.shell import Echo
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -185,3 +185,84 @@ def test_an_interrupt_does_not_wait_for_a_provider_that_is_silent(monkeypatch: p
     assert [(e.status, e.text) for e in found if e] == [("complete", "HI "), ("interrupted", "word ")]
     assert sinks[1].exchange is found[1]
     silent.forever.set()
+
+
+def piece(text: str) -> dict[str, Any]:
+    return {
+        "id": "c",
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}],
+    }
+
+
+def came(sink: CollectSink, text: str) -> bool:
+    return len([delta for delta in sink.deltas if delta.kind == "text"]) >= text.count(" ")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "pause", "text"),
+    [([piece("a "), HOLD], 0.0, "a "), ([piece("a ")] * 400, 0.02, "a a "), ([HOLD], 0.0, "")],
+    ids=["silent in the middle", "talking", "silent after the head"],
+)
+def test_an_interrupt_of_several_closes_every_connection_at_once(
+    monkeypatch: pytest.MonkeyPatch, pieces: list[Any], pause: float, text: str
+) -> None:
+    """A provider that is silent holds no thread: its read is woken, and nobody is asked again."""
+    servers = [Loopback(streamed(pieces, pause=pause)) for _ in range(2)]
+    original, main = threading.Thread.join, threading.current_thread()
+    pressed: list[float] = []
+    sinks = [CollectSink(), CollectSink()]
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        has_come = all([server.requests for server in servers]) and all([came(sink, text) for sink in sinks])
+        if threading.current_thread() is main and not pressed and has_come:
+            time.sleep(0.1)
+            pressed.append(time.monotonic())
+            raise KeyboardInterrupt
+        original(thread, timeout)
+
+    with servers[0], servers[1]:
+        drivers = [chat(server) for server in servers]
+        before = set(threading.enumerate())
+        monkeypatch.setattr(threading.Thread, "join", join)
+        outcomes, interrupt = ask_all([question(driver) for driver in drivers], sinks)
+        assert isinstance(interrupt, KeyboardInterrupt)
+        assert all([server.closes(1.0 - (time.monotonic() - pressed[0])) for server in servers]), "within a second"
+        asking = [thread for thread in set(threading.enumerate()) - before if thread.name != "loopback"]
+        for thread in asking:
+            original(thread, 1.0)
+        assert not any([thread.is_alive() for thread in asking])
+        assert [len(server.connections) for server in servers] == [1, 1], "an end is no failure to try again"
+    for outcome in outcomes:
+        assert outcome.exchange is not None
+        assert outcome.exchange.status == "interrupted"
+        assert outcome.exchange.text.startswith(text)
+
+
+def test_stop_closes_the_connection_of_a_silent_provider() -> None:
+    stop, sink = threading.Event(), CollectSink()
+    with Loopback(streamed([piece("a "), HOLD])) as server:
+        timer = threading.Timer(0.0, lambda: (server.asked(), time.sleep(0.2), stop.set()))
+        timer.start()
+        outcome = ask_until(question(chat(server)), sink, stop)
+        timer.join()
+        assert server.closes(1.0)
+    assert outcome.exchange is not None
+    assert (outcome.exchange.status, outcome.exchange.text) == ("interrupted", "a ")
+    assert isinstance(outcome.error, KeyboardInterrupt)
+
+
+def test_an_answer_that_cannot_be_read_ends_the_output_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(call: Any) -> Any:
+        raise llmneutral.ConversionError("its schema points to an address")
+
+    monkeypatch.setattr("llmneutral_widgets.asking._Call.response", property(unreadable))
+    sink = CollectSink()
+    stack = llmneutral.PromptStack.from_artifact("Hi")
+    stack.output_schema = {"type": "object"}
+    with Loopback(talk('{"a": 1}')) as server:
+        outcome = ask(question(chat(server), stack=stack), sink)
+    assert isinstance(outcome.error, llmneutral.ConversionError)
+    assert outcome.exchange is not None
+    assert outcome.exchange.status == "failed"
+    assert sink.exchange is outcome.exchange

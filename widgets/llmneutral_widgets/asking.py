@@ -130,12 +130,17 @@ class _Call:
                     sink.push(delta)
                     if stop is not None and stop.is_set():
                         raise _Stopped
+            return self._unparsed()
         except BaseException as error:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
-            return error
+            return error if stop is None or not stop.is_set() else _Stopped()
         finally:
             self.watch.end()
             self.stream.close()
-        return self._unparsed()
+
+    def abort(self) -> None:
+        """Wakes the thread that reads the stream of a silent provider, so that it closes the connection."""
+        if (wake := getattr(self.stream, "abort", None)) is not None:
+            wake()
 
     def _whole(self) -> BaseException | None:
         driver, stack = self.question.asked.driver, self.question.stack
@@ -181,7 +186,7 @@ class _Call:
     def exchange(self, error: BaseException | None) -> Exchange:
         """Returns the exchange as far as it has come."""
         question = self.question
-        response = self.response
+        response = self._readable()
         status = status_of(response, error)
         calls = self.watch.calls(response, status, question.prices)
         if response is not None:
@@ -213,11 +218,19 @@ class _Call:
         )
         return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})
 
+    def _readable(self) -> Any:
+        """The answer; None also where it cannot even be read, which is then the error that is told."""
+        try:
+            return self.response
+        except Exception:  # noqa: BLE001 - the exchange is kept, and the cell ends, all the same
+            return None
+
     def _rounds(self) -> tuple[Any, ...]:
         """The messages between the question and the answer."""
         if self.rounds is not None:
             return self.rounds.rounds
-        return () if self.response is None else tuple(self.response.messages[:-1])
+        response = self._readable()
+        return () if response is None else tuple(response.messages[:-1])
 
 
 def _spent(usage: Any, calls: Sequence[Mapping[str, Any]]) -> Any:
@@ -286,6 +299,8 @@ def ask_until(question: Question, sink: Sink, stop: threading.Event) -> Outcome:
     thread.start()
     while thread.is_alive() and not stop.is_set():
         thread.join(_LOOK)
+    if thread.is_alive():
+        call.abort()
     _wait([thread])
     if found.exchange is not None or found.error is not None:
         return found
@@ -328,6 +343,8 @@ def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[
     except KeyboardInterrupt as raised:
         interrupt = raised
         stop.set()
+        for call in calls:
+            call.abort()
         _wait(threads)
         for outcome, call, sink in zip(outcomes, calls, sinks, strict=True):
             if outcome.exchange is None and outcome.error is None:  # it waits for a provider that is silent

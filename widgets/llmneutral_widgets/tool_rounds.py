@@ -91,6 +91,11 @@ class ToolRounds:
         if self._stream is not None:
             self._stream.close()
 
+    def abort(self) -> None:
+        """Ends it from another thread: whoever reads a silent stream wakes."""
+        if self._stream is not None:
+            self._stream.abort()
+
     # ------------------------------------------------------------------------------------------------------------------
     # Whole
 
