@@ -12,6 +12,7 @@ from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.options import OptionError, nearest
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.scrub import plain
+from llmneutral_widgets.views.changes import glossary, step_name
 from llmneutral_widgets.views.page import LEFT, doc_link, join, page, tag, visible
 
 MAIN = ("chat_completions", "codex_responses", "anthropic_messages")
@@ -124,20 +125,21 @@ def compared(found: Mapping[str, Any], stack: Any, sent: str | None = None) -> B
 
 def changes_bundle(found: Mapping[str, Any]) -> Bundle:
     """Returns only what was changed: one row for each change, with the blocks it concerns."""
-    rows, lines = [], []
+    rows, lines, changes = [], [], []
     for api, conversion in found.items():
         for change in plain(getattr(conversion, "changes", ())):
             where = ", ".join([f"{ref[0]}.{ref[1]}" for ref in change["refs"]]) or "–"
             said = [change["why"], " ", doc_link(change.get("doc"))]
-            cells = [tag("mark", change["kind"]), where, change["step"], join(said)]
+            cells = [tag("mark", change["kind"]), where, step_name(change["step"]), join(said)]
             rows.append(tag("tr", tag("th", api, scope="row", style=LEFT), *[tag("td", c, style=LEFT) for c in cells]))
+            changes.append(change)
             lines.append(f"{api}: {change['kind']} {where} by {change['step']}: {change['why']}")
     if not rows:
         nothing = "Nothing was changed: every block has its exact place."
         return Bundle({"text/html": str(page(tag("p", nothing))), "text/plain": nothing})
     heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head in ("API", "change", "block", "step", "why")])
     table = tag("table", tag("thead", heads), tag("tbody", *rows))
-    return Bundle({"text/html": str(page(table)), "text/plain": visible("\n".join(lines))})
+    return Bundle({"text/html": str(page(table, glossary(changes))), "text/plain": visible("\n".join(lines))})
 
 
 def dry_bundle(exchange: Exchange, found: Mapping[str, Any]) -> Bundle:

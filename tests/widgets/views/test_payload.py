@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Any
 
@@ -21,6 +22,11 @@ def shown(source: llmneutral.PromptStack | None = None, *more: Column, **given: 
     made = source or stack()
     columns = [column(api, found) for api, found in conversions(made).items()]
     return comparison(builtin(made.messages), [*columns, *more], **given)
+
+
+def said(markup: str) -> str:
+    """Markup without the places that tell what a step does."""
+    return re.sub(r'<span title="[^"]*" class="told">(\w+)</span>', r"\1", markup)
 
 
 def body(output: str) -> list[str]:
@@ -57,13 +63,13 @@ def test_every_block_is_in_every_column() -> None:
 def test_a_lost_block_says_why() -> None:
     _, chat, anthropic = row_of(shown(), "3 assistant")
     assert "<del>thinking: I should call the tool.</del>" in chat
-    assert re.search(r"<small>dropped by \w+: ", chat)
+    assert re.search(r"<small>dropped by \w+: ", said(chat))
     assert "<del>" not in anthropic
 
 
 def test_changes_stand_under_their_block_with_their_apis() -> None:
     neutral, *_ = row_of(shown(), "1 user")
-    assert re.search(r"<mark>merged</mark> for anthropic_messages by merge_same_role: ", neutral)
+    assert re.search(r"<mark>merged</mark> for anthropic_messages by merge_same_role: ", said(neutral))
 
 
 def test_a_change_of_several_apis_is_told_once() -> None:
@@ -153,7 +159,7 @@ def test_an_error_is_one_column_and_the_others_stay() -> None:
     assert '<b class="tag bad">ConversionError</b>' in output
     *_, cell = row_of(output, "1 user")
     assert "<del>image: image/png" in cell
-    assert "refused by media" in cell
+    assert "refused by media" in said(cell)
     assert row_of(output, "3 assistant")[-1] == ""
     assert "tool_use" in row_of(output, "3 assistant")[2]
 
@@ -167,8 +173,8 @@ def test_the_sentence_of_a_refusal_stands_once() -> None:
     output = comparison(builtin(source.messages), [refused, Column(api="other", payload={})])
     assert re.sub(r"<[^>]+>|&#?\w+;", "'", output).count(caught.value.message) == 1
     neutral, cell, _ = row_of(output, "0 user")
-    assert "<mark>refused</mark> for cohere_chat by media</div>" in neutral
-    assert "refused by media" in cell
+    assert "<mark>refused</mark> for cohere_chat by media</div>" in said(neutral)
+    assert "refused by media" in said(cell)
 
 
 def test_other_changes_of_a_refused_column_are_still_told() -> None:
@@ -202,7 +208,7 @@ def test_lifted_instructions_stand_under_their_key(api: str, written: str) -> No
     assert ["…" in cell for cell in told] == ([True, True] if written.endswith("[") else [False])
 
 
-def test_entries_of_a_list_are_joined_and_messages_have_no_key() -> None:
+def test_entries_of_a_list_are_joined() -> None:
     payload = {"system": [{"text": "a"}, {"text": "b"}], "messages": [{"role": "user", "content": "c"}]}
     trace = {"/system/0": [(0, 0)], "/system/1": [(0, 1)], "/messages/0": [(1, 0)]}
     source = [
@@ -210,10 +216,74 @@ def test_entries_of_a_list_are_joined_and_messages_have_no_key() -> None:
         {"role": "user", "content": [{"type": "text", "text": "c"}]},
     ]
     output = html.unescape(comparison(source, [Column(api="x", payload=payload, trace=trace)]))
-    said = re.sub(r"<small[^>]*>.*?</small>", "", row_of(output, "0 system")[1])
-    lines = re.sub(r"<[^>]+>", "\n", said).split()
-    assert "".join(lines) == '"system":[{"text":"a"},{"text":"b"}]'
-    assert '"messages"' not in output
+    assert written(row_of(output, "0 system")[1]) == '"system":[{"text":"a"},{"text":"b"}]'
+    assert written(row_of(output, "1 user")[1]) == '"messages":[{"role":"user","content":"c"}]'
+
+
+def written(cell: str) -> str:
+    """The JSON of a cell, without labels, and without blanks."""
+    bare = html.unescape(re.sub(r"<[^>]+>", "\n", re.sub(r"<small[^>]*>.*?</small>", "", cell)))
+    return "".join(bare.split())
+
+
+@pytest.mark.parametrize("api", ["chat_completions", "codex_responses", "anthropic_messages", "gemini_native",
+                                 "bedrock_converse", "cohere_chat", "mistral_chat"])  # fmt: skip
+def test_a_column_read_from_top_to_bottom_is_the_payload(api: str) -> None:
+    """Every key stands in it, that of the messages too; only the order of the parts is the conversation's."""
+    source = llmneutral.PromptStack(settings={"temperature": 0.2})
+    source.add_system_message("be brief")
+    source.add_user_message("one")
+    source.add_assistant_message("two")
+    source.add_user_message("three")
+    found = column(api, llmneutral.convert(source, api, trace=True))
+    output = comparison(builtin(source.messages), [found], settings={"temperature": 0.2})
+    read = [written(cells(row)[1]) for row in body(output)]
+    parts = [part for part in read if part]
+    text = parts[0]
+    for one in parts[1:]:
+        text += ("" if text.endswith((",", "[")) else ",") + one
+    assert found.payload is not None
+    assert json.loads(re.sub(r'(?<=[\]}"\d])(?="\w+":)', ",", "{" + text + "}")) == json.loads(
+        json.dumps(found.payload).replace(" ", "")
+    )
+
+
+def test_a_badge_says_which_columns_it_is_about() -> None:
+    neutral, *_ = row_of(shown(), "1 user")
+    assert '<mark title="for anthropic_messages">merged: anthropic_messages</mark>' in neutral
+    change = {"kind": "renamed", "step": "s", "why": "w", "refs": [[0, 0]]}
+    message = {"role": "user", "content": [{"type": "text", "text": "x"}]}
+
+    def flag(*changed: bool) -> str:
+        columns = [Column(api=f"a{n}", payload={}, changes=[change] * each) for n, each in enumerate(changed)]
+        found = re.search(r"<mark title=[^>]*>(.*?)</mark>", row_of(comparison([message], columns), "0 user")[0])
+        return found[1] if found else ""
+
+    assert flag(True) == "renamed"
+    assert flag(True, False) == "renamed: a0"
+    assert flag(True, True) == "renamed: all"
+    assert flag(True, False, True) == "renamed: 2 of 3"
+
+
+def test_a_reader_is_told_what_the_columns_and_their_words_are() -> None:
+    head = shown().partition("<thead>")[2].partition("</thead>")[0]
+    first = re.findall(r"<th[^>]*>(.*?)</th>", head)[0]
+    assert "<b>your conversation</b>" in first
+    assert "<summary>how to read this</summary>" in first
+    assert "1.0 is message 1, block 0" in first
+    assert "<li><mark>merged</mark>: is joined with what stands before it.</li>" in first
+    assert re.search(r"<li>by <b>merge_same_role</b>: Joins messages of one speaker[^<]*</li>", first)
+    assert "by <b>no_such_step</b>" not in first
+    assert "how to read this" in payload_page([column(api, found) for api, found in conversions().items()])
+    assert "how to read this" not in payload_page([Column(api="x", payload={})])
+
+
+def test_every_name_of_a_step_tells_what_it_does() -> None:
+    output = shown()
+    steps = re.findall(r"</mark>(?: for [\w, ]+)? by (\w+)", said(output))
+    assert len({*steps}) >= 3
+    for step in steps:
+        assert re.search(rf'<span title="[A-Z][^"]+\." class="told">{step}</span>', output)
 
 
 def test_blocks_and_their_renderings_share_a_class_within_the_row() -> None:
@@ -285,7 +355,7 @@ def test_no_messages() -> None:
 def test_without_a_source() -> None:
     output = payload_page([column(api, found) for api, found in conversions().items()])
     assert ">1.1</small>" in output
-    assert "neutral" not in output
+    assert "your conversation" not in output
     assert outside_views(output) == []
     untraced = llmneutral.convert(stack(), "anthropic_messages", model="claude-sonnet-5-5")
     assert '"role": "user"' in payload_page([column("anthropic_messages", untraced)])

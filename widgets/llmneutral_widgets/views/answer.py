@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmneutral_widgets.views.blocks import blocks_of, content, first_words, kind_of, prose, raw, tool_name
+from llmneutral_widgets.views.changes import counted, glossary, step_name, told_of
 from llmneutral_widgets.views.jsonlines import pretty
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -213,19 +214,11 @@ def _changes(changes: Sequence[Mapping[str, Any]]) -> Html:
         return Html()
     items = []
     for change in changes[:200]:
+        told = told_of(change)
         where = ", ".join([f"{ref[0]}.{ref[1]}" for ref in change.get("refs") or ()])
-        said = f" {where} by {change.get('step')}: {change.get('why')} "
-        items.append(tag("li", tag("mark", str(change.get("kind"))), said, doc_link(change.get("doc"))))
-    return fold(changes_words(changes), tag("ul", *items), class_="changes")
-
-
-def changes_words(changes: Sequence[Mapping[str, Any]]) -> str:
-    """Returns how much a conversion changed: `3 changes: 2 merged, 1 added`."""
-    counts: dict[str, int] = {}
-    for change in changes:
-        kind = str(change.get("kind"))
-        counts[kind] = counts.get(kind, 0) + 1
-    return f"{count(len(changes), 'change')}: " + ", ".join([f"{number} {kind}" for kind, number in counts.items()])
+        said = [tag("mark", told.kind), f" {where} by ", step_name(told.step), f": {told.why} ", doc_link(told.doc)]
+        items.append(tag("li", *said))
+    return fold(counted(changes), tag("ul", *items), glossary(changes), class_="changes")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

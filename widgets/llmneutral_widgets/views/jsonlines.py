@@ -53,7 +53,7 @@ def json_lines(
 def element_lines(
     payload: Any, pointer: str, before: str = "", after: str = "", longest: int = LONGEST
 ) -> Iterator[Line]:
-    """Yields an element of a payload under its key, but for messages: in a comparison all are those.
+    """Yields an element of a payload under its key: of messages, which fill the rows, the first one has it.
 
     Args:
         payload: The whole payload.
@@ -67,13 +67,19 @@ def element_lines(
     if not around:
         yield from json_lines(node, pointer, name=key, longest=longest)
         return
-    if key in MESSAGE_LISTS:
-        yield from json_lines(node, pointer, longest=longest)
-        return
     n, last = int(step), len(payload[key]) - 1
+    comma = "," if n < last else ""
+    opened = f"{json.dumps(key, ensure_ascii=False)}: ["
+    if key in MESSAGE_LISTS:  # not indented: they fill the column
+        if n == 0:
+            yield Line(around, opened)
+        yield from json_lines(node, pointer, comma=comma, longest=longest)
+        if n == last:
+            yield Line(around, "]")
+        return
     if not before or key_of(before) != key:  # "…" stands for the entries of other rows
-        yield Line(around, f"{json.dumps(key, ensure_ascii=False)}: [" + ("" if n == 0 else " …,"))
-    yield from json_lines(node, pointer, 2, comma="," if n < last else "", longest=longest)
+        yield Line(around, opened + ("" if n == 0 else " …,"))
+    yield from json_lines(node, pointer, 2, comma=comma, longest=longest)
     if not after or key_of(after) != key:
         yield Line(around, "]" if n == last else "… ]")
 

@@ -7,7 +7,6 @@ Where style sheets are taken out, the labels `7.0` at both ends say the same in 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,6 +15,17 @@ import msgspec
 
 from llmneutral_widgets.views.aligned import escaped, layout, rows
 from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, tool_name
+from llmneutral_widgets.views.changes import (
+    Change,
+    Told,
+    change_line,
+    counted,
+    flags,
+    meanings,
+    plain_line,
+    step_name,
+    told_of,
+)
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -25,7 +35,6 @@ from llmneutral_widgets.views.page import (
     Room,
     badge,
     count,
-    doc_link,
     fitted,
     fold,
     join,
@@ -35,6 +44,7 @@ from llmneutral_widgets.views.page import (
     verbatim,
 )
 from llmneutral_widgets.views.pictures import Album
+from llmneutral_widgets.views.problems import marked_lines
 
 FIRST, MOST = 3, 60
 """Rows that are always shown at the top, and rows that are shown at all."""
@@ -50,7 +60,6 @@ _LIT = "background:color-mix(in srgb,var(--ln-accent) 20%,transparent);box-shado
 _LOSS = {"dropped": 0, "refused": 1, "merged": 2}
 
 Ref = tuple[int, int]
-Change = Mapping[str, Any]
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +147,7 @@ def compared(
 
 
 def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
-    head = [tag("th", "neutral", scope="col", style=LEFT), *[_head(column) for column in view.columns]]
+    head = [_source_head(view.columns), *[_head(column) for column in view.columns]]
     top = view.keys_row("settings", source[0], "settings")
     body = view.message_rows() if view.messages or any(column.payload for column in view.columns) else []
     below = [
@@ -163,7 +172,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
         lines, longest = max(10, most // 100 // max(1, len(columns))), max(10, min(LONGEST, most // 200))
         cells = []
         for column in columns:
-            wrong = _marked(column)
+            wrong = marked_lines(column.payload, column.problems)
             payload = column.payload or {}
             found = [
                 line
@@ -174,7 +183,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
         head = tag("thead", tag("tr", *map(_head, columns)))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
-        return page(_wide(table, len(columns)), sections=("blocks", "side"))
+        return page(_guide(columns, has_source=False), _wide(table, len(columns)), sections=("blocks", "side"))
 
     return fitted(render)
 
@@ -209,7 +218,7 @@ class _Comparison:
         self.columns = columns
         self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
         self.rendered = [{_ref(ref) for refs in column.trace.values() for ref in refs} for column in columns]
-        self.marked = [_marked(column) for column in columns]
+        self.marked = [marked_lines(column.payload, column.problems) for column in columns]
         self.changes = _changes_by_ref(columns)
         self.album = Album()
         self.most = 0
@@ -260,11 +269,18 @@ class _Comparison:
     def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
         """A block of the source, closed; its changes are counted outside and told inside."""
         told = self.changes.get((number, index), {})
-        flag = [join([tag("mark", kind), " "]) for kind in dict.fromkeys(kind for kind, *_ in told)]
         label = tag("small", f"{number}.{index}", style=RIGHT)
-        summary = join([label, tag("span", kind_of(block), class_="kind"), " ", *flag, first_words(block)])
+        summary = join(
+            [
+                label,
+                tag("span", kind_of(block), class_="kind"),
+                " ",
+                *flags(told, len(self.columns)),
+                first_words(block),
+            ]
+        )
         inner = content(block, Room(self.block_text), self.album)
-        changes = [_told(change, apis) for change, apis in told.items()]
+        changes = [change_line(change, apis) for change, apis in told.items()]
         return fold(summary, inner, facts(block), *changes, class_=_class([(number, index)], place))
 
     def parts(self, i: int, places: Sequence[tuple[str, bool]], place: Mapping[Ref, int]) -> Html:
@@ -277,11 +293,22 @@ class _Comparison:
                 break
             before, after = (places[i][0] if 0 <= i < len(places) else "" for i in (n - 1, n + 1))
             lines = list(islice(element_lines(column.payload, pointer, before, after, self.longest), left + 1))
-            runs = _runs(lines, column.trace, self.marked[i], left)
-            part = join([_run(refs, written, place) for refs, written in runs])
-            shown.append(tag("ins", part, title="added by the conversion") if is_guest else part)
+            part = self.piece(i, lines, place, left)
+            if is_guest:  # but for the brackets around it
+                own = [line.at.startswith(pointer) for line in lines]
+                first, behind = own.index(True), len(own) - own[::-1].index(True)
+                added = tag("ins", self.piece(i, lines[first:behind], place, left), title="added by the conversion")
+                part = join(
+                    [self.piece(i, lines[:first], place, left), added, self.piece(i, lines[behind:], place, left)]
+                )
+            shown.append(part)
             left -= len(lines)
         return join(shown)
+
+    def piece(self, i: int, lines: Sequence[Line], place: Mapping[Ref, int], most: int) -> Html:
+        """Lines of a payload, a `pre` for each run of one origin."""
+        runs = _runs(lines, self.columns[i].trace, self.marked[i], most)
+        return join([_run(refs, written, place) for refs, written in runs])
 
     def lost(self, column: Column, ref: Ref, place: Mapping[Ref, int]) -> Html:
         """A block that a payload does not have, with the change that says why."""
@@ -290,9 +317,10 @@ class _Comparison:
             return Html()
         block = blocks_of(self.messages[ref[0]])[ref[1]]
         found = sorted([c for c in column.changes if ref in map(_ref, c.get("refs") or ())], key=_loss)
-        why = _words(found[0]) if found else "not rendered"
+        why = plain_line(told_of(found[0])) if found else text("not rendered")
         if refused and column.error:  # the head of the column says why
-            why = f"refused by {column.error['rule']}" if column.error.get("rule") else "refused"
+            rule = column.error.get("rule")
+            why = join(["refused by ", step_name(str(rule))]) if rule else text("refused")
         label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
         gone = tag("del", f"{kind_of(block)}: {first_words(block, 40)}")
         return tag("div", label, gone, tag("div", tag("small", why)), class_=_class([ref], place, "gone"))
@@ -321,6 +349,28 @@ class _Comparison:
 # The head of a column
 
 
+def _source_head(columns: Sequence[Column]) -> Html:
+    """What the first column is, and how the others are read."""
+    parts = [tag("div", tag("b", "your conversation")), tag("div", tag("small", "as you wrote it: the neutral form"))]
+    return tag("th", *parts, _guide(columns, has_source=True), scope="col", style=LEFT)
+
+
+def _guide(columns: Sequence[Column], *, has_source: bool) -> Html:
+    """How to read the columns, to be opened: labels, verdicts, and the words of the changes."""
+    said = ["Each column to the right is the payload: what would be sent to that API, as JSON."] if has_source else []
+    if any([column.trace for column in columns]):
+        said.append("1.0 is message 1, block 0 (both count from 0). What was made of a block bears its label.")
+        if has_source:
+            said.append("Point at a block, or open it, and all that was made of it lights up.")
+    if any([column.is_sent for column in columns]):
+        said.append("“sent” is what was really sent; the others only show what would be.")
+    if any([column.checked for column in columns]):
+        said.append("“valid” means: it fits the types of the provider's own Python package. Nobody was asked.")
+    told = tag("ul", *[tag("li", each) for each in said]) if said else Html()
+    meant = meanings([change for column in columns for change in column.changes])
+    return fold("how to read this", told, meant, class_="legend") if told or meant else Html()
+
+
 def _head(column: Column) -> Html:
     """API mode, endpoint, whether the payload is valid, and what was changed, counted by kind."""
     parts = [tag("div", tag("b", column.api), *([" ", badge("sent", "note")] if column.is_sent else []))]
@@ -330,8 +380,8 @@ def _head(column: Column) -> Html:
     if column.error is not None:
         parts.append(tag("div", tag("small", _error_words(column.error))))
     if changes := [change for change in column.changes if not _is_the_error(change, column)]:
-        items = [tag("li", _told(change, [])) for change in changes[:100]]
-        parts.append(fold(_counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
+        items = [tag("li", change_line(told_of(change))) for change in changes[:100]]
+        parts.append(fold(counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
     return tag("th", *parts, scope="col", style=LEFT)
 
 
@@ -346,42 +396,21 @@ def _verdict(column: Column) -> Html:
     return badge(f"valid ({column.checked})", "good")
 
 
-def _counted(changes: Sequence[Change]) -> Html:
-    counts: dict[str, int] = {}
-    for change in changes:
-        kind = str(change.get("kind"))
-        counts[kind] = counts.get(kind, 0) + 1
-    return text(f"{count(len(changes), 'change')}: " + ", ".join([f"{n} {kind}" for kind, n in counts.items()]))
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Words and pieces
 
 
-def _told(change: Sequence[Any] | Change, apis: Sequence[str]) -> Html:
-    """A change in a sentence: `merged for anthropic_messages by merge_same_role: roles must alternate`.
+def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]]]:
+    """Block -> its changes, the same change of several APIs once, with these APIs.
 
     What refused a whole payload has no reason here: it stands in the head of the column.
     """
-    kind, step, why, doc = change if not isinstance(change, Mapping) else _change_key(change)
-    where = f" for {', '.join(apis)}" if apis else ""
-    said, link = f"{where} by {step}" + (f": {why}" if why else ""), doc_link(doc)
-    return tag("div", tag("mark", kind), said, " " if link else "", link, class_="change")
-
-
-def _change_key(change: Change) -> tuple[str, str, str, str | None]:
-    doc = change.get("doc")
-    return str(change.get("kind")), str(change.get("step")), str(change.get("why")), None if doc is None else str(doc)
-
-
-def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[tuple[str, str, str, str | None], list[str]]]:
-    """Block -> its changes, the same change of several APIs once, with these APIs."""
-    found: dict[Ref, dict[tuple[str, str, str, str | None], list[str]]] = {}
+    found: dict[Ref, dict[Told, list[str]]] = {}
     for column in columns:
         for change in column.changes:
             for ref in change.get("refs") or ():
-                kind, step, why, doc = _change_key(change)
-                key = (kind, step, "", doc) if _is_the_error(change, column) else (kind, step, why, doc)
+                key = told_of(change)
+                key = key._replace(why="") if _is_the_error(change, column) else key
                 found.setdefault(_ref(ref), {}).setdefault(key, []).append(column.api)
     return found
 
@@ -389,11 +418,6 @@ def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[tuple[str, str,
 def _is_the_error(change: Change, column: Column) -> bool:
     """Whether a change is the refusal that the head of its column tells."""
     return column.error is not None and change.get("kind") == "refused" and change.get("why") == column.error["message"]
-
-
-def _words(change: Change) -> str:
-    kind, step, why, _ = _change_key(change)
-    return f"{kind} by {step}: {why}"
 
 
 def _error_words(error: Mapping[str, Any]) -> str:
@@ -455,35 +479,6 @@ def _run(refs: Sequence[Ref], written: Html, place: Mapping[Ref, int]) -> Html:
         return tag("pre", written)
     label = ", ".join([f"{m}.{b}" for m, b in refs[:6]]) + (", …" if len(refs) > 6 else "")
     return tag("pre", tag("small", label, style=RIGHT), written, class_=_class(refs, place), title=f"from {label}")
-
-
-def _marked(column: Column) -> frozenset[str]:
-    """Pointers to the lines with problems: of a key that is missing, to what it is missing from."""
-    told = [str(problem.get("pointer") or "") or _pointer(problem.get("path")) for problem in column.problems]
-    return frozenset([_standing(column.payload, pointer) for pointer in told])
-
-
-def _standing(node: Any, pointer: str) -> str:
-    """The longest part of a pointer that leads to something."""
-    found = ""
-    for key in pointer.split("/")[1:]:
-        name: Any = key.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Sequence) and not isinstance(node, str) and name.isdecimal():
-            name = int(name)
-        try:
-            node = node[name]
-        except (LookupError, TypeError):
-            break
-        found += f"/{key}"
-    return found
-
-
-def _pointer(path: Any) -> str:
-    """A problem's path as a JSON pointer: it may come as one, or as `messages[0].content`."""
-    told = str(path or "")
-    if told.startswith("/") or not told:
-        return told
-    return "/" + re.sub(r"\]?\.|\[|\](?=\[)", "/", told.removeprefix("$.")).replace("]", "").replace("//", "/")
 
 
 def _tool_line(tool: Any) -> str:
