@@ -20,7 +20,7 @@ import msgspec
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Body
-from llmneutral.drivers.http_answers import AsyncChunks, Chunks, is_event_stream, read_body, request_id_of
+from llmneutral.drivers.http_answers import AsyncChunks, Chunks, cut_off, is_event_stream, read_body, request_id_of
 from llmneutral.drivers.sdk_calls import Answered, SdkPromptDriver, Watched, is_ours
 from llmneutral.errors import ErrorFacts, MalformedResponseError, NotFoundError, provider_error, read_error_body
 
@@ -190,6 +190,11 @@ class GoogleChunks(_Reading):
         self._stream.close()
         if self._response is not None:
             self._response.close()
+
+    def abort(self) -> None:
+        """Wakes a thread that waits for the next one; for another thread than the one that reads."""
+        if self._response is not None:
+            cut_off(self._response)
 
 
 class AsyncGoogleChunks(_Reading):
