@@ -46,13 +46,41 @@ def test_it_follows_what_code_sets(picker: ProviderPicker) -> None:
 
 def test_it_says_what_is_missing(picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch) -> None:
     assert labels(picker)["openai"] == "openai (no key)"
-    assert labels(picker)["local"] in ("local", "local (SDK not installed)")
+    assert labels(picker)["local"].startswith("local (embedded model")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, "/nowhere")
     picker.follow(Defaults)
     assert labels(picker)["openai"] == "openai"
     assert labels(picker)["bedrock"] in ("bedrock (no AWS credentials)", "bedrock (SDK not installed)")
+
+
+def test_what_can_answer_now_comes_first_and_what_never_will_is_not_offered(
+    picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {"replay", "dummy"} & {*labels(picker)} == set()
+    assert labels(picker)["server"] == "server (your own, at an address; no model)"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    picker.follow(Defaults)
+    names = [*labels(picker)]
+    assert labels(picker)["anthropic"] == "anthropic"
+    assert names.index("anthropic") < names.index("openai")
+    Defaults.drivers_config = llmneutral.drivers_config("dummy")
+    assert labels(picker)["dummy"] == "dummy (answers nothing)", "what is in effect is never hidden"
+
+
+def test_a_new_list_picks_nobody(picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ipywidgets chooses the first entry of a new list; whoever listens to `Defaults` must not hear of it."""
+    heard: list[str] = []
+    handle = Defaults.subscribe(lambda defaults: heard.append(defaults.base.name))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    picker.follow(Defaults)
+    assert picker.dropdown.options[0] == ("openai", "openai")
+    assert picker.dropdown.value == "local"
+    assert heard == []
+    picker.dropdown.value = "openai"
+    handle.off()
+    assert heard == ["openai"]
 
 
 def test_a_pick_and_back_keeps_the_very_config(picker: ProviderPicker) -> None:

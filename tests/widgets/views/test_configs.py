@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from llmneutral_widgets.views.configs import configs_page
+import pytest
+
+from llmneutral import CONFIGS
+from llmneutral_widgets.views.configs import ABOUT, UNLISTED, configs_page, label, lacking, offered
 from tests.widgets.closed_set import outside_views
 
 ROW = {"name": "openai", "api_mode": "codex_responses", "model": "gpt-6-luna", "sdk": "openai", "sdk_installed": True}
@@ -35,3 +38,36 @@ def test_credentials_that_are_no_key() -> None:
     row = {**ROW, "key_variable": "A_TOKEN", "key_words": "Cloud credentials"}
     assert '<b class="tag warn">not found</b> Cloud credentials (or A_TOKEN)' in configs_page([row])
     assert '<b class="tag good">set</b> Cloud credentials</td>' in configs_page([{**row, "key_set": True}])
+
+
+@pytest.mark.parametrize(
+    ("row", "lacks"),
+    [
+        ({"sdk_installed": False}, "SDK not installed"),
+        ({"key_variable": "A_KEY"}, "no key"),
+        ({"key_variable": "A_TOKEN", "key_words": "Cloud credentials"}, "no Cloud credentials"),
+        ({"problem": "no model: give model=…"}, "no model"),
+        ({"problem": "x" * 70}, "x" * 60 + "…"),
+        ({"key_variable": "A_KEY", "key_set": True}, None),
+        ({}, None),
+    ],
+)
+def test_what_is_lacking(row: dict[str, object], lacks: str | None) -> None:
+    assert lacking({**ROW, **row}) == lacks
+    assert label({**ROW, **row}) == (f"openai ({lacks})" if lacks else "openai")
+
+
+def test_what_is_offered() -> None:
+    rows = [{**ROW, "name": name, "key_variable": "K", "key_set": name in "bd"} for name in ("a", "b", "replay", "d")]
+    assert [row["name"] for row in offered(rows)] == ["b", "d", "a"]
+    assert [row["name"] for row in offered(rows, "replay")] == ["b", "d", "a", "replay"]
+
+
+def test_words_are_about_names_that_there_are() -> None:
+    assert {*ABOUT} | UNLISTED <= {*CONFIGS}
+
+
+def test_a_table_says_what_else_is_missing_and_begins_with_who_can_answer() -> None:
+    output = configs_page([{**ROW, "problem": "no model: give model=…"}, {**ROW, "name": "local"}])
+    assert '<b class="tag warn">not ready</b> no model: give model=…' in output
+    assert output.index("embedded model") < output.index(">openai<")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from html import escape
 from typing import Any
 
@@ -10,7 +11,7 @@ from llmneutral_widgets.notes import calm
 from llmneutral_widgets.panels.base import Panel
 from llmneutral_widgets.providers import Providers, with_model
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.configs import configs_page, label, offered
 
 
 class ProviderPicker(Panel):
@@ -31,6 +32,7 @@ class ProviderPicker(Panel):
         import llmneutral
 
         super().__init__()
+        self._following = threading.local()  # a pick may come in another thread at the same time
         self._owned = None if providers is not None else Providers()
         self.providers = providers or self._owned or Providers()
         wide = {"width": "22em"}
@@ -63,14 +65,12 @@ class ProviderPicker(Panel):
     def follow(self, defaults: Any) -> None:
         """Shows what is in effect: called on every change of the base, and when a `with` is entered or left."""
         base, now = defaults.base, defaults.drivers_config
-        options = self._options()
+        options = self._options(base.name)
         if base.name not in [name for _, name in options]:
             options.append((base.name, base.name))
         # Guarded against echo by comparing: what is set to the value it has sends nothing.
-        if [*self.dropdown.options] != options:
-            self.dropdown.options = options
-        if self.dropdown.value != base.name:
-            self.dropdown.value = base.name
+        if [*self.dropdown.options] != options or self.dropdown.value != base.name:
+            self._set(options, base.name)
         models = [model for model in dict.fromkeys([base.model, self._default_model(base.name)]) if model]
         if [*self.model.options] != models:
             self.model.options = models
@@ -79,8 +79,18 @@ class ProviderPicker(Panel):
         inside = f"inside <code>with</code>: {escape(now.name)} (after it: {escape(base.name)})"
         self.mark.value = "" if now is base else inside
 
-    def _options(self) -> list[tuple[str, str]]:
-        return [(_label(row), row["name"]) for row in self.providers.rows()]
+    def _set(self, options: list[tuple[str, str]], name: str) -> None:
+        """Sets list and value. A new list makes ipywidgets choose its first entry: that is nobody's pick."""
+        self._following.here = True
+        try:
+            if [*self.dropdown.options] != options:
+                self.dropdown.options = options
+            self.dropdown.value = name
+        finally:
+            self._following.here = False
+
+    def _options(self, current: str) -> list[tuple[str, str]]:
+        return [(label(row), row["name"]) for row in offered(self.providers.rows(), current)]
 
     def _default_model(self, name: str) -> str | None:
         import llmneutral
@@ -94,6 +104,8 @@ class ProviderPicker(Panel):
         import llmneutral
 
         base = llmneutral.Defaults.base
+        if getattr(self._following, "here", False):
+            return
         if change["new"] is not None and change["new"] != base.name:
             llmneutral.Defaults.drivers_config = self.providers.config(change["new"])
 
@@ -114,7 +126,7 @@ class ProviderPicker(Panel):
         import llmneutral
 
         name = llmneutral.Defaults.drivers_config.name
-        shown = configs_page(plain(self.providers.rows()), current=name)
+        shown = configs_page(offered(plain(self.providers.rows()), name), current=name)
         return Bundle({"text/html": str(shown), "text/plain": f"Provider: {name}"})
 
     def show(self) -> None:
@@ -123,15 +135,6 @@ class ProviderPicker(Panel):
 
         self.follow(llmneutral.Defaults)
         super().show()
-
-
-def _label(row: Any) -> str:
-    """A config as the list names it: with what it lacks."""
-    if not row["sdk_installed"]:
-        return f"{row['name']} (SDK not installed)"
-    if row["key_variable"] and not row["key_set"]:
-        return f"{row['name']} (no {row.get('key_words') or 'key'})"
-    return str(row["name"])
 
 
 class _Kernel:

@@ -5,9 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.page import LEFT, Html, badge, join, page, tag
+from llmneutral_widgets.views.page import LEFT, Html, badge, join, line, page, tag
 
 _HEADS = ("name", "API mode", "model", "SDK", "key")
+ABOUT = {
+    "local": "embedded model",
+    "local-responses": "embedded model",
+    "local-messages": "embedded model",
+    "ollama": "your own, by Ollama",
+    "server": "your own, at an address",
+    "codex": "a program with its own login",
+    "replay": "plays recordings: replay:FILE",
+    "dummy": "answers nothing",
+}
+"""What a name that is no provider's stands for."""
+UNLISTED = frozenset({"replay", "dummy"})
+"""Names that answer nothing as they stand."""
+
+Row = Mapping[str, Any]
+
+
+def offered(rows: Sequence[Row], current: str | None = None) -> list[Row]:
+    """Returns the rows that a list offers: what can answer now comes first, what never will is left out.
+
+    Args:
+        rows: What `DriversConfig.status()` tells, as plain data.
+        current: Name of the config in effect: it is never left out.
+    """
+    shown = [row for row in rows if row.get("name") not in UNLISTED or row.get("name") == current]
+    return sorted(shown, key=lambda row: lacking(row) is not None)
+
+
+def lacking(row: Row) -> str | None:
+    """Returns in a few words what a config lacks to answer; None if nothing is known to be missing."""
+    if not row.get("sdk_installed"):
+        return "SDK not installed"
+    if row.get("key_variable") and not row.get("key_set"):
+        return f"no {row.get('key_words') or 'key'}"
+    problem = str(row.get("problem") or "").partition(":")[0]
+    return line(problem, 60) or None
+
+
+def label(row: Row) -> str:
+    """Returns a config as a list names it: with what it is, where its name does not tell, and what it lacks."""
+    said = [word for word in (ABOUT.get(str(row.get("name"))), lacking(row)) if word]
+    return f"{row.get('name')} ({'; '.join(said)})" if said else str(row.get("name"))
 
 
 def configs_page(rows: Sequence[Mapping[str, Any]], *, current: str | None = None) -> Html:
@@ -18,16 +60,23 @@ def configs_page(rows: Sequence[Mapping[str, Any]], *, current: str | None = Non
         current: Name of the config in effect.
     """
     heads = tag("tr", *[tag("th", name, scope="col", style=LEFT) for name in _HEADS])
-    body = [_row(row, row.get("name") == current) for row in rows]
+    shown = sorted(rows, key=lambda row: lacking(row) is not None)
+    body = [_row(row, row.get("name") == current) for row in shown]
     table = tag("table", tag("thead", heads), tag("tbody", *body))
     return page(tag("div", table, class_="wide"), sections=("usage",))
 
 
 def _row(row: Mapping[str, Any], is_current: bool) -> Html:
     mark = [" ", badge("in effect", "good")] if is_current else []
-    cells = [row.get("api_mode") or "–", row.get("model") or "–", _sdk(row), _key(row)]
+    about = ABOUT.get(str(row.get("name")))
+    mark += [tag("div", tag("small", about))] if about else []
+    cells = [row.get("api_mode") or "–", row.get("model") or "–", _sdk(row), join([_key(row), _problem(row)])]
     first = tag("th", str(row.get("name")), *mark, scope="row", style=LEFT)
     return tag("tr", first, *[tag("td", cell, style=LEFT) for cell in cells])
+
+
+def _problem(row: Row) -> Html:
+    return tag("div", badge("not ready", "warn"), f" {row['problem']}") if row.get("problem") else Html()
 
 
 def _sdk(row: Mapping[str, Any]) -> Html:
