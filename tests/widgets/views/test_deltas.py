@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral_widgets.views.deltas import EMPTY, MOST, Entry, deltas_page, replay_part, rows
+from llmneutral.ir.deltas import DeltaKind
+from llmneutral_widgets.views.deltas import EMPTY, KINDS, MOST, Entry, deltas_page, replay_part, rows
 from llmneutral_widgets.views.page import LIMIT
 from tests.widgets.samples import STREAM
 
@@ -38,11 +39,31 @@ def test_the_page() -> None:
     assert ">incomplete<" in output
     assert "39 chunks, 147 characters, 0.76 s" in output
     assert "39 × text" in output
-    assert "finish tool_calls (tool_use)" in output
-    assert "usage output_total 96" in output
-    assert "call weather" in output
+    assert "finish</span> tool_calls (tool_use)" in output
+    assert re.search(r"usage</span><div[^>]*><small>output_total: </small><span[^>]*>96</span>", output)
+    assert "call</span> weather" in output
     assert output.count("<meter") == 8
     assert 'value="1.000"' in output
+
+
+def test_every_kind_of_delta_has_its_words() -> None:
+    assert {*KINDS} == {*get_args(DeltaKind)}
+
+
+def test_a_reader_is_told_what_the_columns_and_words_mean() -> None:
+    output = deltas_page(STREAM)
+    legend = output.partition("what the columns and words mean</summary>")[2]
+    assert re.findall(r"<li><b>([^<]+)</b>: ", legend) == re.findall(r"<th [^>]*>([^<]+)</th>", output)
+    assert re.findall(r"<li><mark>([^<]+)</mark>", legend) == ["first token", "gap"]
+    kinds = {delta["kind"] for _, _, deltas in STREAM for delta in deltas}
+    assert {*re.findall(r'<li><span class="kind">([^<]+)</span>', legend)} == kinds
+
+
+def test_a_long_id_is_short_and_its_place_has_all_of_it() -> None:
+    name = "chatcmpl-zTdNVJyd6g1TJBnArtRYsJvx7e31FJDw"
+    output = deltas_page([(0.1, {}, [{"kind": "start", "id": name, "model": "tiny", "content": None}])])
+    assert f'<small>id: </small><span title="{name}">chatcmpl-zTd…</span>' in output
+    assert '<small>model: </small><span title="tiny">tiny</span>' in output
 
 
 def test_other_blocks_and_gaps_end_a_run() -> None:

@@ -17,6 +17,7 @@ EMPTY = "No stream recorded: %%prompt records one, unless it is asked with --no-
 _SO_FAR = 120
 _FOLDABLE = frozenset({"text", "thinking", "call"})
 _INNER = 20
+_ID = 12
 
 Delta = Mapping[str, Any]
 
@@ -139,11 +140,11 @@ def replay_part(record: Sequence[Sequence[Any]], number: int) -> Html:
     """
     seconds, chunk, deltas = record[number - 1]
     said = f"chunk {number:,} of {len(record):,} · {float(seconds) * 1000:,.0f} ms"
-    came = [tag("div", _words(delta, 300)) for delta in deltas] or [tag("div", tag("small", "nothing for the message"))]
+    came = [_told(delta, 300) for delta in deltas] or [tag("div", tag("small", "nothing for the message"))]
     blocks = [_block(kind, name, text) for (kind, _), (name, text) in _so_far(record[:number]).items()]
     cells = [
-        ("the provider's chunk", tag("pre", pretty(chunk, 40))),
-        ("our deltas", tag("div", *came)),
+        ("chunk: as the provider sent it", tag("pre", pretty(chunk, 40))),
+        ("deltas: what it brings", tag("div", *came)),
         ("the message so far", tag("div", *(blocks or [tag("small", "empty")]), class_="answer")),
     ]
     heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head, _ in cells])
@@ -188,16 +189,63 @@ def _table(
     end = max(entries[-1].seconds, 1e-9)
     said = [count(len(entries), "chunk"), f"{end:.2f} s", f"recording stopped at {stopped}" if stopped else None]
     head = tag("div", tag("small", " · ".join([part for part in said if part])), *map(_warning, badges), class_="facts")
-    names = ("ms", "of the time", "chunk", "delta", "block so far")
-    heads = tag("tr", *[tag("th", name, scope="col", style=LEFT) for name in names])
+    heads = tag("tr", *[tag("th", name, scope="col", style=LEFT, title=told) for name, told in _HEADS.items()])
     each = max(40, most // max(1, 3 * min(len(table), MOST)))
     if len(table) <= MOST:
         body = [_row(row, end, each) for row in table]
     else:
         half = MOST // 2
-        gap = tag("tr", tag("td", tag("small", f"{len(table) - MOST:,} more rows"), colspan=len(names), style=LEFT))
+        gap = tag("tr", tag("td", tag("small", f"{len(table) - MOST:,} more rows"), colspan=len(_HEADS), style=LEFT))
         body = [*[_row(row, end, each) for row in table[:half]], gap, *[_row(row, end, each) for row in table[-half:]]]
-    return join([head, tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")])
+    shown = tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")
+    return join([head, shown, _legend(entries, table)])
+
+
+_HEADS = {
+    "ms": "milliseconds since the question was sent",
+    "of the time": "how much of the whole time had passed by then",
+    "chunk: as sent": "a piece of the stream, just as the provider sent it",
+    "delta: what it brings": "what the library made of it: the same words for every API",
+    "part so far": "the text, thinking or call that it belongs to, as long as it was then (its end)",
+}
+KINDS = {
+    "start": "the answer begins: its id, and the model that writes it",
+    "text": "a piece of the text",
+    "thinking": "a piece of what the model thinks",
+    "signature": "the seal of the thinking",
+    "redacted": "thinking that is locked",
+    "call": "a piece of the call of a tool: its name, or some letters of its arguments",
+    "refusal": "a piece of the words with which the model refuses",
+    "audio": "a piece of sound",
+    "image": "a picture, or a piece of one",
+    "citation": "where a text is from",
+    "generic": "something that only this API knows",
+    "block_done": "one part of the answer is finished",
+    "usage": "how many tokens went in and came out, so far",
+    "finish": "why the answer ended",
+    "error": "what went wrong in the middle",
+    "repair": "the answer did not fit, and is asked for again",
+    "tool_result": "what a tool gave back",
+    "end": "nothing more will come",
+}
+"""What a delta may bring."""
+_MARKS = {
+    "first token": "the first piece of the answer: what a reader waits for",
+    "gap": f"no chunk came for more than {GAP:g} s",
+}
+
+
+def _legend(entries: Sequence[Entry], table: Sequence[Row]) -> Html:
+    """What the columns and words mean, to be opened."""
+    seen = {str(delta.get("kind")) for entry in entries for delta in entry.deltas}
+    marks = {mark for row in table for mark in row.marks}
+    found = [mark for mark in _MARKS if any([each.endswith(mark) for each in marks])]
+    items = [
+        *[tag("li", tag("b", name), f": {told}") for name, told in _HEADS.items()],
+        *[tag("li", tag("mark", mark), f": {_MARKS[mark]}") for mark in found],
+        *[tag("li", tag("span", kind, class_="kind"), f": {KINDS[kind]}") for kind in KINDS if kind in seen],
+    ]
+    return fold("what the columns and words mean", tag("ul", *items), class_="legend")
 
 
 def _warning(word: str) -> Html:
@@ -210,7 +258,7 @@ def _row(row: Row, end: float, most: int) -> Html:
     marks = join([join([tag("mark", mark), " "]) for mark in row.marks])
     if len(row.entries) == 1:
         chunk: Html = tag("code", compact(first.chunk, min(300, most)))
-        deltas = join([tag("div", _words(delta, most)) for delta in first.deltas])
+        deltas = join([_told(delta, most) for delta in first.deltas])
     else:
         letters = sum([len(_piece(delta)) for entry in row.entries for delta in entry.deltas])
         said = f"{len(row.entries)} chunks, {letters:,} characters, {last.seconds - first.seconds:.2f} s"
@@ -234,22 +282,27 @@ def _inner(entries: Sequence[Entry], most: int) -> Iterator[str]:
         yield f"… {len(entries) - _INNER:,} more"
 
 
-def _words(delta: Delta, most: int) -> str:
-    """A delta in a few words: `text "Hel"`, `call get_weather`, `finish stop`."""
+def _told(delta: Delta, most: int) -> Html:
+    """A delta in a few words: `text "Hel"`, `call get_weather`, `finish stop`; what has many keys, a line for each."""
     kind = str(delta.get("kind"))
+    name = tag("span", kind, class_="kind", title=KINDS.get(kind))
     content = _content(delta)
     if kind == "call":
-        return short(" ".join([kind, str(content.get("name") or ""), str(content.get("partial_input") or "")]), most)
+        said = [str(content[key]) for key in ("name", "partial_input") if content.get(key)]
+        return tag("div", name, short(" ".join(["", *said]), most))
     if piece := _piece(delta):
-        return f"{kind} {compact(piece, most)}"
+        return tag("div", name, f" {compact(piece, most)}")
     rest = {key: value for key, value in delta.items() if key not in ("kind", "content") and value is not None}
     if kind == "finish":
         own = f" ({rest['raw_finish_reason']})" if rest.get("raw_finish_reason") else ""
-        return short(f"finish {rest.get('finish_reason')}{own}", most)
+        return tag("div", name, short(f" {rest.get('finish_reason')}{own}", most))
     if kind == "usage" and isinstance(usage := rest.get("usage"), Mapping):
         rest = {key: value for key, value in usage.items() if isinstance(value, int)}
-    return short(" ".join([kind, ", ".join([f"{key} {_value(value)}" for key, value in rest.items()])]).strip(), most)
+    return tag("div", name, *[_pair(key, value, most) for key, value in rest.items()])
 
 
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else compact(value, 200)
+def _pair(key: str, value: Any, most: int) -> Html:
+    """A key and its value on a line; of an id, which nobody reads, the beginning."""
+    written = value if isinstance(value, str) else compact(value, min(200, most))
+    shown = f"{written[:_ID]}…" if key.endswith("id") and len(written) > _ID else short(written, min(200, most))
+    return tag("div", tag("small", f"{key}: "), tag("span", shown, title=written[:200]), class_="pair")
