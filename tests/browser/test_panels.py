@@ -98,6 +98,8 @@ CELLS = {
     "wide": "widgets.PayloadView(stack(), 'all')",
     "magic": "%payload all",
 }
+AROUND = 400
+"""CSS pixels of the window that are not the notebook's: menus, and the cell above an output."""
 PLACE = {name: number for number, name in enumerate(CELLS)}
 
 
@@ -132,10 +134,17 @@ def live(page: NotebookPage, cell: str) -> Locator:
 
 
 def shoot(page: NotebookPage, name: str, cell: str) -> None:
+    """Takes a picture of a whole output: the window is as tall as it needs, or the status bar would lie over it."""
     SHOTS.mkdir(exist_ok=True)
     path = SHOTS / f"panel-{name}.png"
     page.page.mouse.move(0, 0)
+    before = page.page.viewport_size or {"width": 1280, "height": 1400}
+    box = output(page, cell).bounding_box()
+    assert box is not None
+    height = max(before["height"], int(box["height"]) + AROUND)
+    page.page.set_viewport_size({"width": before["width"], "height": height})
     page.screenshot(path, PLACE[cell])
+    page.page.set_viewport_size({"width": before["width"], "height": before["height"]})
     assert path.stat().st_size > 2_000
 
 
@@ -281,8 +290,8 @@ def test_tabs_are_opened_by_keys_and_the_keys_lead_out_again(page: NotebookPage)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_for_a_person(page: NotebookPage, theme: str) -> None:
     page.set_theme(theme)
-    for cell in ("picker", "stack", "payload", "deltas", "usage", "talk"):
-        live(page, cell)
+    for cell in ("picker", "stack", "payload", "deltas", "usage", "talk", "empty", "thousand", "wide", "magic"):
+        expect(output(page, cell)).to_be_visible()
         shoot(page, f"{theme}-{cell}", cell)
     page.set_theme("light")
 
