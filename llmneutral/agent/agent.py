@@ -28,7 +28,7 @@ from llmneutral.ir.stack import PromptStack
 from llmneutral.ir.tools import Tool, ToolAction, definitions
 from llmneutral.profiles import are_texts, joined
 
-OF_A_CALL = ("model", "facts")
+OF_A_CALL = ("model", "facts", "trace")
 """What a call of a driver takes beside settings and options."""
 
 

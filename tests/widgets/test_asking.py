@@ -242,7 +242,13 @@ def test_an_interrupt_of_several_closes_every_connection_at_once(
 def test_stop_closes_the_connection_of_a_silent_provider() -> None:
     stop, sink = threading.Event(), CollectSink()
     with Loopback(streamed([piece("a "), HOLD])) as server:
-        timer = threading.Timer(0.0, lambda: (server.asked(), time.sleep(0.2), stop.set()))
+
+        def press() -> None:
+            assert server.asked()
+            time.sleep(0.2)
+            stop.set()
+
+        timer = threading.Thread(target=press)
         timer.start()
         outcome = ask_until(question(chat(server)), sink, stop)
         timer.join()

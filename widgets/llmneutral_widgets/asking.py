@@ -17,13 +17,13 @@ from typing import Any
 
 import msgspec
 
-from llmneutral_widgets.exchange import Exchange, new_id, status_of
+from llmneutral_widgets.exchange import Exchange, Request, new_id, status_of
 from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.session import Sent, is_sent
 from llmneutral_widgets.sinks import Sink
 from llmneutral_widgets.tool_rounds import ToolRounds
-from llmneutral_widgets.watching import Watch, cost_of_all
+from llmneutral_widgets.watching import Watch, cost_of_all, stacks_of
 
 MOST_CHUNKS = 5_000
 """Chunks of a recording that are kept."""
@@ -88,6 +88,7 @@ class _Call:
         self.stream: Any = None
         self.rounds: ToolRounds | None = None
         self._response: Any = None
+        self._records: dict[int, Any] = {}
         self.created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.options = {**question.asked.overrides, **question.options, "run_id": self.id}
         if question.stream:
@@ -109,7 +110,7 @@ class _Call:
                 driver.require_model(self.options.get("model") or driver.model)
                 streamed = {"stream": True} if question.stream else {}
                 self.watch.conversion = driver.preview(stack, **self.options, **self.traced, **streamed)
-            self.rounds = ToolRounds(driver, stack, self.options)
+            self.rounds = ToolRounds(driver, stack, {**self.options, **self.traced})
             self.stream = self.rounds if question.stream else None
         elif question.stream:
             with self.watch.listening():
@@ -127,20 +128,29 @@ class _Call:
         try:
             with self.watch.listening():
                 for delta in self.stream:
+                    self._keep_record()
                     sink.push(delta)
-                    if stop is not None and stop.is_set():
+                    if _is_set(stop):
                         raise _Stopped
-            return self._unparsed()
+            is_cut = _is_set(stop) and not getattr(self._readable(), "complete", False)
+            return _Stopped() if is_cut else self._unparsed()
         except BaseException as error:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
-            return error if stop is None or not stop.is_set() else _Stopped()
+            return _Stopped() if _is_set(stop) else error
         finally:
             self.watch.end()
             self.stream.close()
 
-    def abort(self) -> None:
+    def _keep_record(self) -> None:
+        """Keeps the recording of the answer that is coming in beside the others, by its request."""
+        if (record := self.stream.record) is not None:
+            self._records[len(self.watch.requests) - 1] = record
+
+    def cancel(self) -> None:
         """Wakes the thread that reads the stream of a silent provider, so that it closes the connection."""
-        if (wake := getattr(self.stream, "abort", None)) is not None:
-            wake()
+        for name in ("cancel", "abort"):
+            if (wake := getattr(self.stream, name, None)) is not None:
+                wake()
+                return
 
     def _whole(self) -> BaseException | None:
         driver, stack = self.question.asked.driver, self.question.stack
@@ -214,9 +224,22 @@ class _Call:
             error=error if isinstance(error, Exception) else None,
             stack=question.stack,
             deltas=tuple((getattr(self.stream, "record", None) or ())[:MOST_CHUNKS]),
+            requests=self._requests(),
             execution_count=question.execution_count,
         )
         return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})
+
+    def _requests(self) -> tuple[Request, ...]:
+        """Each request with its recording; where all of these are too long, the first ones lose theirs."""
+        asked = self.watch.requests
+        found: list[Request] = []
+        room = MOST_CHUNKS
+        for number, stack in reversed([*enumerate(stacks_of(self.question.stack, self._rounds(), asked))]):
+            record = tuple(self._records.get(number, ())[:room])
+            room -= len(record)
+            conversion, is_repair = asked[number]
+            found.append(Request(conversion, stack, record, is_repair))
+        return tuple(reversed(found))
 
     def _readable(self) -> Any:
         """The answer; None also where it cannot even be read, which is then the error that is told."""
@@ -231,6 +254,10 @@ class _Call:
             return self.rounds.rounds
         response = self._readable()
         return () if response is None else tuple(response.messages[:-1])
+
+
+def _is_set(stop: threading.Event | None) -> bool:
+    return stop is not None and stop.is_set()
 
 
 def _spent(usage: Any, calls: Sequence[Mapping[str, Any]]) -> Any:
@@ -300,7 +327,7 @@ def ask_until(question: Question, sink: Sink, stop: threading.Event) -> Outcome:
     while thread.is_alive() and not stop.is_set():
         thread.join(_LOOK)
     if thread.is_alive():
-        call.abort()
+        call.cancel()
     _wait([thread])
     if found.exchange is not None or found.error is not None:
         return found
@@ -344,7 +371,7 @@ def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[
         interrupt = raised
         stop.set()
         for call in calls:
-            call.abort()
+            call.cancel()
         _wait(threads)
         for outcome, call, sink in zip(outcomes, calls, sinks, strict=True):
             if outcome.exchange is None and outcome.error is None:  # it waits for a provider that is silent

@@ -43,6 +43,22 @@ class KeptChange(msgspec.Struct, frozen=True):
     doc: str | None = None
 
 
+class Request(msgspec.Struct, frozen=True, eq=False):
+    """One request of a question; there are several where calls were run, or an answer did not fit its form.
+
+    Attributes:
+        conversion: The `Conversion` that was sent; None where the driver makes its own.
+        stack: The `PromptStack` it was made of; None where what a repair added is not kept (`--set keep_repairs=true`).
+        deltas: The recording of its answer's stream, as of `Exchange`.
+        is_repair: Whether it asks once more for an answer that fits.
+    """
+
+    conversion: Any = None
+    stack: Any = None
+    deltas: Sequence[Any] = ()
+    is_repair: bool = False
+
+
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One question and its answer.
 
@@ -76,7 +92,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         error: The exception, or its JSON.
         cut: What was too big to be kept.
         stack: The `PromptStack` that was sent, history included; only while the kernel lives.
-        deltas: The recording of the stream: `(seconds, chunk, deltas)`; only while the kernel lives.
+        deltas: The recording of the last answer's stream: `(seconds, chunk, deltas)`; only while the kernel lives.
+        requests: Each request with its recording, in order; only of the last exchange, and while the kernel lives.
         execution_count: The execution that made it, which shows it by itself.
     """
 
@@ -108,6 +125,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     cut: Sequence[Mapping[str, Any]] = ()
     stack: Any = None
     deltas: Sequence[Any] = ()
+    requests: Sequence[Request] = ()
     execution_count: int | None = None
 
     def __post_init__(self) -> None:

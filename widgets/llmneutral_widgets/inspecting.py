@@ -1,33 +1,28 @@
-"""The five magics beside `%%prompt`: who answers, what the conversation is, what is sent, what came, what it cost."""
+"""`%provider`, `%stack` and `%usage`: who answers, what the conversation is, what it cost."""
 
 from __future__ import annotations
 
 import getpass
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from llmneutral_widgets import comparing, display, keeping, session
-from llmneutral_widgets.asking import MOST_CHUNKS
+from llmneutral_widgets import display, keeping, session
 from llmneutral_widgets.bundles import Bundle, stack_bundle
-from llmneutral_widgets.exchange import Exchange
-from llmneutral_widgets.interpolation import only_place, resolve
+from llmneutral_widgets.interpolation import only_place
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import Grammar, Line, OptionError, nearest, setting, whole
 from llmneutral_widgets.pricing import own_prices, priced
-from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD, PROVIDER, STACK, USAGE
+from llmneutral_widgets.prompt_line import PROVIDER, STACK, USAGE
 from llmneutral_widgets.prompting import Here
-from llmneutral_widgets.recording import clean_record
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.deltas import EMPTY, deltas_page
 from llmneutral_widgets.views.page import LEFT, count, page, tag
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
 
 
-def _read(grammar: Grammar, line: str) -> Line | None:
+def read(grammar: Grammar, line: str) -> Line | None:
     """Reads a line; shows the help text and returns None where that is asked for."""
     found = grammar.parse(line)
     if found.values.get("help"):
@@ -36,7 +31,12 @@ def _read(grammar: Grammar, line: str) -> Line | None:
     return found
 
 
-def _alone(words: Sequence[str], most: int, what: str) -> None:
+def alone(words: Sequence[str], most: int, what: str) -> None:
+    """Refuses more words than a magic takes.
+
+    Raises:
+        OptionError: If there are more.
+    """
     if len(words) > most:
         raise OptionError(f"{what}; {' '.join(words[most:])} is too much")
 
@@ -47,7 +47,7 @@ def _alone(words: Sequence[str], most: int, what: str) -> None:
 
 def provider(here: Here, line: str) -> None:
     """Shows and sets who answers."""
-    found = _read(PROVIDER, line)
+    found = read(PROVIDER, line)
     if found is None:
         return
     command, *rest = found.words or ("",)
@@ -60,7 +60,7 @@ def provider(here: Here, line: str) -> None:
     elif command == "preset":
         _add_preset(here, rest)
     else:
-        _alone(rest, 0, "%provider takes one name")
+        alone(rest, 0, "%provider takes one name")
         _set_provider(here, command)
 
 
@@ -144,7 +144,7 @@ def _add_preset(here: Here, words: Sequence[str]) -> None:
 
 def stack(here: Here, line: str) -> None:
     """Shows and keeps conversations."""
-    found = _read(STACK, line)
+    found = read(STACK, line)
     if found is None:
         return
     command, *rest = found.words or ("",)
@@ -155,8 +155,8 @@ def stack(here: Here, line: str) -> None:
         return
     words = [word for word in found.words if not _RANGE.fullmatch(word)]
     ranges = [word for word in found.words if _RANGE.fullmatch(word)]
-    _alone(words, 1, "%stack shows one conversation")
-    _alone(ranges, 1, "%stack shows one range")
+    alone(words, 1, "%stack shows one conversation")
+    alone(ranges, 1, "%stack shows one range")
     shown = _slice(ranges, bool(found.values.get("all")))
     given = keeping.stack_at(words[0], here.namespace) if words else None
     if given is None:
@@ -206,7 +206,7 @@ def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
 
 
 def _list_stacks(here: Here, words: Sequence[str]) -> None:
-    _alone(words, 0, "%stack list takes nothing")
+    alone(words, 0, "%stack list takes nothing")
     found = session.summary(here.session.conversations, here.session.current)
     heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head in ("conversation", "exchanges", "messages")])
     rows = []
@@ -240,7 +240,7 @@ def _beginning(here: Here, name: str) -> str:
 
 
 def _reset_stack(here: Here, words: Sequence[str]) -> None:
-    _alone(words, 1, "%stack reset takes one name")
+    alone(words, 1, "%stack reset takes one name")
     conversation = here.session.known(words[0] if words else None)
     number = len(conversation.turns)
     conversation.turns.clear()
@@ -272,134 +272,15 @@ _STACK_COMMANDS: dict[str, Callable[[Here, Sequence[str]], None]] = {
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# %payload
-
-
-def payload(here: Here, line: str) -> None:
-    """Shows what is sent: the last request beside what the other APIs would be sent, or the conversation for some."""
-    if "--compare" in line.split():
-        raise OptionError("%payload compares without an option: %payload openai anthropic, or %payload all")
-    found = _read(PAYLOAD, line)
-    if found is None:
-        return
-    source, conversions = _last_request(here) if not found.words else _for_apis(here, found.words)
-    last = here.session.last
-    sent = None if found.words or last is None or last.conversion is None else str(last.conversion.api)
-    if found.values.get("changes"):
-        bundle = comparing.changes_bundle(conversions)
-    else:
-        bundle = comparing.compared(conversions, None if found.values.get("json") else source, sent)
-    display.publish(bundle)
-    if out := found.values.get("out"):
-        here.ip.user_ns[out] = conversions
-
-
-def _last_request(here: Here) -> tuple[Any, dict[str, Any]]:
-    """The last request as it was sent, and the same for the main APIs beside it."""
-    last = here.session.last
-    if last is None or last.stack is None:
-        raise OptionError("nothing was sent yet: %%prompt asks, %%prompt --compare all only converts")
-    sent = {} if last.conversion is None else {last.conversion.api: last.conversion}  # some drivers make their own
-    others = [api for api in comparing.MAIN if api not in sent]
-    # Beside a request that was streamed stand requests that would be: else the columns differ in more than their API.
-    stream = bool(last.deltas) or (not sent and here.settings.stream)
-    return last.stack, {**sent, **comparing.conversions(last.stack, others, here.session.providers, stream=stream)}
-
-
-def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    places = [word for word in words if only_place(word) is not None]
-    _alone(places, 1, "%payload converts one conversation")
-    written = [name for word in words if word not in places for name in word.split(",") if name]
-    made = resolve(str(only_place(places[0])), here.namespace) if places else None
-    if isinstance(made, _conversion()):
-        _alone(written, 0, f"{places[0]} is a Conversion already, for {made.api}")
-        return None, {made.api: made}
-    apis = comparing.apis_of(written or comparing.MAIN)
-    if places:
-        return _converted_for(here, keeping.stack_at(places[0], here.namespace), apis)
-    conversation = here.session.conversation()
-    source = conversation.stack(is_request=True)
-    if not source.messages:
-        raise OptionError(f"the conversation {conversation.name} is empty: %%prompt adds the first message")
-    return _converted_for(here, source, apis)
-
-
-def _conversion() -> Any:
-    import llmneutral
-
-    return llmneutral.Conversion
-
-
-def _converted_for(here: Here, source: Any, apis: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    asked = here.session.providers.asked(None, None, here.namespace)
-    stream = bool(source.settings.get("stream", here.settings.stream))
-    found = comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model, stream=stream)
-    return source, found
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# %deltas
-
-
-def deltas(here: Here, line: str) -> None:
-    """Shows a stream as it came."""
-    found = _read(DELTAS, line)
-    if found is None:
-        return
-    if found.words[:1] == ("save",):
-        _save_deltas(here, found.words[1:], found.values.get("provider"))
-        return
-    _alone(found.words, 1, "%deltas shows one exchange")
-    exchange = _chosen(here, found.words, found.values.get("provider"))
-    record = exchange.deltas if exchange is not None else ()
-    badges = [exchange.status] if exchange is not None and exchange.status != "complete" else []
-    stopped = f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
-    shown = deltas_page(clean_record(record), stopped=stopped, badges=badges)
-    text = f"{count(len(record), 'chunk')} recorded" if record else EMPTY
-    display.publish(Bundle({"text/html": str(shown), "text/plain": text}))
-
-
-def _save_deltas(here: Here, words: Sequence[str], name: str | None) -> None:
-    """Writes a recording: what it holds is played by `-p replay:FILE`."""
-    import llmneutral
-
-    if len(words) != 1:
-        raise OptionError("%deltas save takes one file")
-    exchange = _chosen(here, (), name)
-    if exchange is None or not exchange.deltas or exchange.api is None:
-        raise OptionError("no stream is recorded: %%prompt records one, unless it is asked with --no-stream")
-    path = Path(words[0]).expanduser()
-    try:
-        llmneutral.save_recording(
-            path, map(tuple, clean_record(exchange.deltas)), api=exchange.api, model=exchange.model
-        )
-    except OSError as error:
-        raise OptionError(f"%deltas save {path.name}: {error.strerror}") from None
-    note(f"{count(len(exchange.deltas), 'chunk')} written to {path.name}; -p replay:{words[0]} plays them")
-
-
-def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:
-    if words:
-        return here.session.find(words[0])
-    if name is None:
-        return here.session.last
-    found = [exchange for exchange in here.session.results if exchange.provider == name]
-    if not found:
-        asked = ", ".join([str(exchange.provider) for exchange in here.session.results]) or "nobody yet"
-        raise OptionError(f"-p {name} was not asked last; asked: {asked}")
-    return found[0]
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 # %usage
 
 
 def usage(here: Here, line: str) -> Any:
     """Shows tokens and time of this session; returns them as a DataFrame."""
-    found = _read(USAGE, line)
+    found = read(USAGE, line)
     if found is None:
         return None
-    _alone(found.words, 0, "%usage takes no words")
+    alone(found.words, 0, "%usage takes no words")
     file = found.values.get("prices")
     own = here.session.prices if file is None else own_prices(file)
     if found.values.get("reset"):

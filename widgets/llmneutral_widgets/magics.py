@@ -1,6 +1,6 @@
 """The six magics, thin: where they run, what `%config PromptMagics` says, and how their errors go out.
 
-What they do stands in `prompting` and `inspecting`, which are imported when a magic first runs. The class is made when
+What they do stands in `prompting`, `inspecting` and `sent`, which are imported when a magic first runs. The class is made when
 the extension is loaded: importing this module imports no IPython.
 """
 
@@ -71,14 +71,14 @@ def magics_class() -> Any:
         @magic.no_var_expand
         @magic.line_magic("payload")
         def show_payload(self, line: str) -> Any:
-            from llmneutral_widgets.inspecting import payload
+            from llmneutral_widgets.sent import payload
 
             return run(self, payload, line)
 
         @magic.no_var_expand
         @magic.line_magic("deltas")
         def show_deltas(self, line: str) -> Any:
-            from llmneutral_widgets.inspecting import deltas
+            from llmneutral_widgets.sent import deltas
 
             return run(self, deltas, line)
 

@@ -286,11 +286,12 @@ PAYLOAD = Grammar(
     magic="%payload",
     about="Shows what is sent.",
     usage=(
-        "%payload            the last request as it was sent",
+        "%payload            the last request as it was sent, or each one where calls were run",
         "%payload API … | all   the current conversation, converted for them",
         "%payload API … {{s}}   the same for a PromptStack of yours; a Conversion is shown as it is",
     ),
     options=(
+        O(names=("--round",), field="round", metavar="N", read=whole(1), help="only the Nth request of the question"),
         O(names=("--changes",), field="changes", help="only what was changed"),
         O(names=("--json",), field="json", help="only the JSON"),
         O(names=("-o", "--out"), field="out", metavar="NAME", read=identifier, help="variable for the result"),
@@ -312,6 +313,7 @@ DELTAS = Grammar(
             source="providers",
             help="whose answer, where several were asked",
         ),
+        O(names=("--round",), field="round", metavar="N", read=whole(1), help="only the Nth answer to the question"),
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("save",),

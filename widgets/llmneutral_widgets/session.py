@@ -133,8 +133,8 @@ class Conversation:
     def put(self, key: Key | None, exchange: Exchange) -> None:
         """Adds an exchange, or puts it in the place of the one its cell had made; what stands after that is stale."""
         for turn in self.turns:  # only the newest recording is kept: they are long
-            if turn.exchange.deltas:
-                turn.exchange = msgspec.structs.replace(turn.exchange, deltas=())
+            if turn.exchange.deltas or turn.exchange.requests:
+                turn.exchange = msgspec.structs.replace(turn.exchange, deltas=(), requests=())
         at = self._place(key)
         if at is None:
             self.turns.append(Turn(exchange, key))

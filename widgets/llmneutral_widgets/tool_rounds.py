@@ -91,10 +91,12 @@ class ToolRounds:
         if self._stream is not None:
             self._stream.close()
 
-    def abort(self) -> None:
+    def cancel(self) -> None:
         """Ends it from another thread: whoever reads a silent stream wakes."""
-        if self._stream is not None:
-            self._stream.abort()
+        for name in ("cancel", "abort"):
+            if (wake := getattr(self._stream, name, None)) is not None:
+                wake()
+                return
 
     # ------------------------------------------------------------------------------------------------------------------
     # Whole

@@ -24,6 +24,7 @@ class Watch:
     Attributes:
         run_id: What its events carry.
         conversion: Its first request.
+        requests: Every request, and whether it asks for a repair.
         began: When that was sent, by `perf_counter`.
 
     Args:
@@ -33,10 +34,10 @@ class Watch:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.conversion: Any = None
+        self.requests: list[tuple[Any, bool]] = []
         self.began = perf_counter()
         self._first: float | None = None
         self._total: float | None = None
-        self._started = 0
         self._retries: list[int] = []
         self._finished: list[Any] = []
         self._rejected: set[int] = set()
@@ -59,10 +60,11 @@ class Watch:
     def _start(self, event: Any) -> None:
         if event.run_id != self.run_id:
             return
-        if not self._started:
+        if not self.requests:
             self.began = perf_counter()
             self.conversion = self.conversion or event.conversion
-        self._started += 1
+        is_repair = bool(self._rejected) and max(self._rejected) == len(self._finished) - 1
+        self.requests.append((event.conversion, is_repair))
         self._retries.append(0)
 
     def _retry(self, event: Any) -> None:
@@ -108,12 +110,37 @@ class Watch:
             told = {"model": response.model, "finish_reason": response.finish_reason}
             ended = REJECTED if number in self._rejected else "complete"
             found.append(_call(ended, usage=response.usage, metadata=response.metadata, cost=cost, **told))
-        if self._started > len(self._finished):
+        if len(self.requests) > len(self._finished):
             found += [_call(RETRIED) for _ in range(self._retries[-1])]
             found.append(_unfinished(last, status))
         elif found:
             found[-1]["status"] = status
         return found
+
+
+def stacks_of(asked: Any, rounds: Sequence[Any], requests: Sequence[tuple[Any, bool]]) -> list[Any]:
+    """Returns what each request was made of, as far as the messages that were added between them tell it.
+
+    Args:
+        asked: The stack of the first.
+        rounds: The messages between the question and the answer.
+        requests: Each request, and whether it is a repair, whose messages may not be among them.
+    """
+    import llmneutral
+
+    ends = [at for at in range(1, len(rounds) + 1) if not rounds[at - 1].is_assistant()]
+    ends = [at for at in ends if at == len(rounds) or rounds[at].is_assistant()]
+    later = [number for number, (_, is_repair) in enumerate(requests) if number and not is_repair]
+    every = list(range(1, len(requests)))
+    known = dict(
+        zip(every if len(ends) >= len(every) else later if len(ends) >= len(later) else [], ends, strict=False)
+    )
+    frame = {"tools": asked.tools, "output_schema": asked.output_schema, "settings": asked.settings}
+    found: list[Any] = [asked] * bool(requests)
+    for number in every:
+        at = known.get(number)
+        found.append(None if at is None else llmneutral.PromptStack([*asked.messages, *rounds[:at]], **frame))
+    return found
 
 
 def _unfinished(response: Any, status: str) -> dict[str, Any]:
