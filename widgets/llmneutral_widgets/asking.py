@@ -132,8 +132,7 @@ class _Call:
                     sink.push(delta)
                     if _is_set(stop):
                         raise _Stopped
-            is_cut = _is_set(stop) and not getattr(self._readable(), "complete", False)
-            return _Stopped() if is_cut else self._unparsed()
+            return _Stopped() if _is_set(stop) else self._unparsed()
         except BaseException as error:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
             return _Stopped() if _is_set(stop) else error
         finally:
