@@ -132,7 +132,7 @@ class _Call:
                     sink.push(delta)
                     if _is_set(stop):
                         raise _Stopped
-            return _Stopped() if _is_set(stop) else self._unparsed()
+            return _Stopped() if _is_set(stop) and not self._is_whole() else self._unparsed()
         except BaseException as error:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
             return _Stopped() if _is_set(stop) else error
         finally:
@@ -239,6 +239,11 @@ class _Call:
             conversion, is_repair = asked[number]
             found.append(Request(conversion, stack, record, is_repair))
         return tuple(reversed(found))
+
+    def _is_whole(self) -> bool:
+        """Whether the answer came to its end: one that is cut off by `cancel` ends without a word."""
+        response = self._readable()
+        return response is not None and response.complete and bool(response.message.content)
 
     def _readable(self) -> Any:
         """The answer; None also where it cannot even be read, which is then the error that is told."""
