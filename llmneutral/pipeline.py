@@ -22,10 +22,11 @@ from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.surrogates import scrub_value
 from llmneutral.convert.transport import Conversion, Transport
 from llmneutral.errors import ConfigurationError, ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.artifacts import BaseArtifact
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.jsontext import JSONObject
-from llmneutral.ir.messages import Message
+from llmneutral.ir.messages import Message, only_messages
 from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.responses import NormalizedResponse
 from llmneutral.ir.stack import PromptStack
@@ -72,10 +73,14 @@ def snapshot(source: Any) -> Snapshot:
         return source
     if isinstance(source, PromptStack):
         return Snapshot(
-            tuple(source.messages), tuple(source.tools), source.output_schema, dict(source.settings), source.read_from
+            only_messages(source.messages),
+            tuple(source.tools),
+            source.output_schema,
+            dict(source.settings),
+            source.read_from,
         )
     if isinstance(source, Message):
-        return Snapshot((source,))
+        return Snapshot(only_messages((source,)))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes) and all(map(_is_message, source)):
         return Snapshot(tuple(PromptStack.from_openai(source).messages))
     if source is None or (isinstance(source, str) and not source.strip()):
@@ -101,7 +106,7 @@ def _check_source(source: Any, what: str) -> None:
         if isinstance(source, bytes)
         else ("give text, a PromptStack, an artifact, or a list of messages (each with its role)")
     )
-    raise ConversionError(f"{what} is a {type(source).__name__}; {hint}", rule="source")
+    raise ConversionError(f"{what} is {a_kind(source)}; {hint}", rule="source")
 
 
 def _is_message(entry: Any) -> bool:
@@ -169,7 +174,7 @@ def convert(source: Any, to: str | Iterable[str], **settings: Any) -> Conversion
     try:
         asked = registered() if to == "all" else list(to)
     except TypeError:
-        wrong = f"to= is a {type(to).__name__}; give an API mode, a list of them, or 'all'"
+        wrong = f"to= is {a_kind(to)}; give an API mode, a list of them, or 'all'"
         raise ConfigurationError(wrong) from None
     modes = [mode_of(mode) for mode in asked]
     return {mode: convert_snapshot(given, mode, **settings) for mode in modes}
@@ -345,7 +350,7 @@ def read_request(payload: Mapping[str, Any], api: str) -> PromptStack:
     """
     transport = _transport(api)
     if not isinstance(payload, Mapping):
-        raise ConversionError(f"a request body is an object, not a {type(payload).__name__}", api=transport.api_mode)
+        raise ConversionError(f"a request body is an object, not {a_kind(payload)}", api=transport.api_mode)
     try:
         stack = transport.read_request(dict(payload))
         stack.read_from = transport.api_mode

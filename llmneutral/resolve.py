@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.profiles import (
     ENDPOINT_HOSTS,
     OFFICIAL_URLS,
@@ -112,7 +113,7 @@ def canonical_api_mode(name: str) -> str:
         ConfigurationError: If the name is unknown; the error lists the known ones.
     """
     if not isinstance(name, str):
-        raise ConfigurationError(f"an API mode is a text such as 'chat_completions', not a {type(name).__name__}")
+        raise ConfigurationError(f"an API mode is a text such as 'chat_completions', not {a_kind(name)}")
     key = name.strip().lower().replace("-", "_")
     mode = API_MODE_ALIASES.get(key, key)
     if mode not in API_MODES:

@@ -95,10 +95,10 @@ TARGETS: dict[str, tuple[Mistake, str, str]] = {
     "unknown provider of a driver": (
         lambda: make_driver("openai", model="m", api_key="k", provider="acme").run("q"), "'acme'", "base_url",
     ),
-    "a provider that is no text": (lambda: to(APIS[0], provider=5), "provider is a int", "text"),
-    "a model that is no text": (lambda: to(APIS[0], model=5), "model is a int", "text"),
-    "an address that is no text": (lambda: to(APIS[0], base_url=5), "base_url is a int", "text"),
-    "a model of a driver": (lambda: make_driver("openai", model=5), "model is a int", "text"),  # type: ignore[arg-type]
+    "a provider that is no text": (lambda: to(APIS[0], provider=5), "provider is an int", "text"),
+    "a model that is no text": (lambda: to(APIS[0], model=5), "model is an int", "text"),
+    "an address that is no text": (lambda: to(APIS[0], base_url=5), "base_url is an int", "text"),
+    "a model of a driver": (lambda: make_driver("openai", model=5), "model is an int", "text"),  # type: ignore[arg-type]
     "a provider of a driver": (
         lambda: make_driver("openai", model="m", provider=["x"]), "provider is a list", "text",  # type: ignore[arg-type]
     ),
@@ -115,7 +115,7 @@ TARGETS: dict[str, tuple[Mistake, str, str]] = {
     "a model of a run": (lambda: run(APIS[0], model=["m"]), "model is a list", "text"),
     "a provider of a run": (lambda: run(APIS[0], provider="groq"), "provider", "make another driver"),
     "an address of a run": (lambda: run(APIS[0], base_url="https://x.test"), "base_url", "make another driver"),
-    "a model to resolve by": (lambda: llmneutral.resolve_api_mode(model=5), "model is a int", "text"),  # type: ignore[arg-type]
+    "a model to resolve by": (lambda: llmneutral.resolve_api_mode(model=5), "model is an int", "text"),  # type: ignore[arg-type]
     "a time that is none": (lambda: run(APIS[0], timeout=10**400), "timeout is 1000", "seconds"),
     "an address for codex": (lambda: make_driver("codex_app_server", model="m", base_url="x"), "base_url", "codex"),
     "unknown fact": (lambda: to(APIS[0], facts={"visoin": True}), "'visoin'", "'vision'"),
@@ -210,7 +210,7 @@ SOURCES: dict[str, tuple[Any, str, str]] = {
     "a body as a dict": ({"messages": []}, "dict", "a list of messages"),
     "bytes": (b"x", "bytes", "ImageArtifact"),
     "bytes in a list": (["q", b"x"], "the source[1] is a bytes", "ImageArtifact"),
-    "a number among artifacts": (["q", 5], "the source[1] is a int", "give text"),
+    "a number among artifacts": (["q", 5], "the source[1] is an int", "give text"),
     "a message among artifacts": (["q", {"role": "user", "content": "q"}], "the source[1]", "messages only"),
     "a message without a role": ([{"content": "q"}], "the source[0] is a dict", "with its role"),
     "an unknown role": ([{"role": "robot", "content": "q"}], "messages[0] has the role 'robot'", "assistant"),
@@ -304,10 +304,10 @@ PLACES = {
 TOOLS: dict[str, tuple[dict[str, Any], type[LLMNeutralError], str, str]] = {
     "no name": ({"tools": [tool(description="x")]}, ConfigurationError, "tools[0]", "'name'"),
     "an empty name": ({"tools": [LOOK, tool(name=" ")]}, ConfigurationError, "tools[1]", "'name'"),
-    "a number": ({"tools": [5]}, ConfigurationError, "tools[0] is a int", "give a function"),
+    "a number": ({"tools": [5]}, ConfigurationError, "tools[0] is an int", "give a function"),
     "one tool without a list": ({"tools": LOOK}, ConfigurationError, "tools is a dict", "give a list"),
     "a text": ({"tools": "look"}, ConfigurationError, "tools is a str", "give a list"),
-    "a number for the list": ({"tools": 5}, ConfigurationError, "tools is a int", "give a list"),
+    "a number for the list": ({"tools": 5}, ConfigurationError, "tools is an int", "give a list"),
     "two of one name": ({"tools": [LOOK, tool(name="look", description="x")]}, ConversionError, "'look'", "rename one"),
     "a choice that is not there": ({"tools": [LOOK], "tool_choice": "gone"}, ConversionError, "'gone'", "look"),
     "a choice without tools": ({"tool_choice": "required"}, ConversionError, "'required'", "tools="),

@@ -22,6 +22,7 @@ from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.options import CallOptions, above_zero
 from llmneutral.drivers.streams import AsyncDeltas, Deltas
 from llmneutral.errors import ConfigurationError, ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.artifacts import ActionArtifact, BaseArtifact, text_of
 from llmneutral.ir.messages import Message
 from llmneutral.ir.stack import PromptStack
@@ -240,7 +241,7 @@ def _driver(driver: Any, prompt_driver: Any) -> Any:
     found = prompt_driver if driver is None else driver
     if found is None or isinstance(found, BasePromptDriver | DriversConfig):
         return found
-    given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+    given = f"the class {found.__name__}" if isinstance(found, type) else f"{a_kind(found)}"
     remedy = "give a driver (make_driver) or a config such as AnthropicDriversConfig()"
     raise ConfigurationError(f"the driver of an agent is {given}; {remedy}")
 
@@ -248,7 +249,7 @@ def _driver(driver: Any, prompt_driver: Any) -> Any:
 def _system(system: Any) -> str:
     if system is None or isinstance(system, str | BaseArtifact):
         return text_of(system)
-    raise ConfigurationError(f"system is a {type(system).__name__}; give the instructions as text")
+    raise ConfigurationError(f"system is {a_kind(system)}; give the instructions as text")
 
 
 def _rules(rules: Any) -> list[Any]:
@@ -256,7 +257,7 @@ def _rules(rules: Any) -> list[Any]:
         return [rules]
     if rules is None or (isinstance(rules, Iterable) and not isinstance(rules, bytes | Mapping)):
         return list(rules or ())
-    raise ConfigurationError(f"rules is a {type(rules).__name__}; give a list of texts, each a rule")
+    raise ConfigurationError(f"rules is {a_kind(rules)}; give a list of texts, each a rule")
 
 
 def _tools(tools: Any) -> list[Any]:
@@ -277,7 +278,7 @@ def _memory(memory: Any) -> ConversationMemory | None:
     if isinstance(memory, ConversationMemory):
         return memory
     kinds = "a ConversationMemory, a PromptStack, True, or None for none"
-    raise ConfigurationError(f"memory is a {type(memory).__name__}; give {kinds}")
+    raise ConfigurationError(f"memory is {a_kind(memory)}; give {kinds}")
 
 
 def _count(name: str, value: Any) -> int:
@@ -319,7 +320,7 @@ def _has_messages(each: Any) -> bool:
 
 def _as_artifact(each: Any) -> Any:
     if isinstance(each, Tool) or callable(each):
-        raise ConversionError(f"the input holds a {type(each).__name__}; tools are given as tools=", rule="source")
+        raise ConversionError(f"the input holds {a_kind(each)}; tools are given as tools=", rule="source")
     if not isinstance(each, ToolAction):
         return each
     if each.output is None:

@@ -20,6 +20,7 @@ import msgspec
 from llmneutral.agent.planning import calls_of
 from llmneutral.drivers.counting import tokens_in
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import ActionResultMessageContent
 from llmneutral.ir.messages import Message
 from llmneutral.ir.stack import PromptStack
@@ -56,7 +57,7 @@ class ConversationMemory:
         self.max_turns = _bound("max_turns", max_turns)
         self.max_tokens = _bound("max_tokens", max_tokens)
         if count is not None and not callable(count):
-            raise ConfigurationError(f"count is a {type(count).__name__}; give a function that counts a stack's tokens")
+            raise ConfigurationError(f"count is {a_kind(count)}; give a function that counts a stack's tokens")
         self.count = count
         self._system: str | None = None
         self._lock = threading.RLock()
@@ -225,7 +226,7 @@ def _counted(tokens: Any) -> int:
     try:
         return int(tokens)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigurationError(f"count gave a {type(tokens).__name__}; it has to return a number of tokens") from None
+        raise ConfigurationError(f"count gave {a_kind(tokens)}; it has to return a number of tokens") from None
 
 
 def _bound(name: str, value: Any) -> int | None:

@@ -15,6 +15,7 @@ from llmneutral.configs import scope
 from llmneutral.configs.base import DriversConfig
 from llmneutral.configs.providers import LocalDriversConfig, OpenAiDriversConfig, drivers_config
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.events import Handle
 
 NOTICE = "no OPENAI_API_KEY: answering with the embedded model; set a key or Defaults.drivers_config to change"
@@ -53,7 +54,7 @@ class _Defaults:
     @base.setter
     def base(self, config: DriversConfig | None) -> None:
         if config is not None and not isinstance(config, DriversConfig):
-            given = f"the class {config.__name__}" if isinstance(config, type) else f"a {type(config).__name__}"
+            given = f"the class {config.__name__}" if isinstance(config, type) else f"{a_kind(config)}"
             remedy = "give a config such as AnthropicDriversConfig() or LocalDriversConfig()"
             raise ConfigurationError(f"Defaults.drivers_config takes a DriversConfig, not {given}; {remedy}")
         with self._lock:

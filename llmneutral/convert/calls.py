@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import ActionCallMessageContent, ActionResultMessageContent, InvalidActionCallMessageContent
 from llmneutral.ir.jsontext import JSONObject, dumps, loads, plain_data
 
@@ -36,7 +37,7 @@ def arguments_object(call: Call, job: Job) -> JSONObject:
 
 def _wrapped(value: Any, call: Call, job: Job) -> JSONObject:
     what = f"the arguments of {call.name!r}"
-    job.note("coerced", f"{what} are a {type(value).__name__}; they go as {{'_value': …}}", call)
+    job.note("coerced", f"{what} are {a_kind(value)}; they go as {{'_value': …}}", call)
     return {"_value": _plain(value, what, call, job)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmneutral.convert.stream import Delta, Reader, StreamNormalizer
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir import contents as c
 from llmneutral.ir import deltas as d
 from llmneutral.ir.responses import Usage
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def read_delta(delta: Delta, reader: Reader) -> None:
     """A chunk that is a delta of ours: of a driver that makes its own."""
     if not isinstance(delta, Delta):
-        why = f"the stream held a {type(delta).__name__}; try_stream has to yield DeltaMessages"
+        why = f"the stream held {a_kind(delta)}; try_stream has to yield DeltaMessages"
         reader.error("malformed_response", why, type="malformed_response")
         return
     kind, content = delta.kind, delta.content

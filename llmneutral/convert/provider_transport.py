@@ -19,6 +19,7 @@ from llmneutral.convert.settings import SETTINGS
 from llmneutral.convert.stream import Reader
 from llmneutral.convert.transport import Transport, written_tools
 from llmneutral.errors import ConfigurationError, ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.responses import NormalizedResponse, Usage
 from llmneutral.ir.stack import PromptStack
@@ -71,14 +72,14 @@ def as_transport(given: ProviderTransport) -> Transport:
         params = _params(job)  # first: it may take tools away
         made = given.build_kwargs(job.target.model, to_openai(messages), written_tools(job) or None, **params)
         if not isinstance(made, dict):
-            what = f"{type(given).__name__}.build_kwargs returned a {type(made).__name__}"
+            what = f"{type(given).__name__}.build_kwargs returned {a_kind(made)}"
             raise ConfigurationError(f"{what}; it has to return the keyword arguments of the call as a dict")
         return made
 
     def read(body: Any, reader: Reader) -> None:
         answer = given.normalize_response(body)
         if not isinstance(answer, NormalizedResponse):
-            what = f"{type(given).__name__}.normalize_response returned a {type(answer).__name__}"
+            what = f"{type(given).__name__}.normalize_response returned {a_kind(answer)}"
             raise TypeError(f"{what}, not a NormalizedResponse")
         reader.start(answer.id, answer.model)
         read_message(answer.message, reader)

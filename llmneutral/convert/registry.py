@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 
 if TYPE_CHECKING:
     from llmneutral.convert.provider_transport import ProviderTransport
@@ -39,7 +40,7 @@ def register_transport(
 
 def _check(api_mode: str, transport: Any) -> None:
     if not hasattr(transport, "convert") and not all([hasattr(transport, name) for name in OF_A_PROVIDER]):
-        what = f"the transport of {api_mode!r} is a {type(transport).__name__}"
+        what = f"the transport of {api_mode!r} is {a_kind(transport)}"
         raise ConfigurationError(f"{what}; give a Transport, or a class derived from ProviderTransport")
 
 

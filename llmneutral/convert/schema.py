@@ -36,6 +36,7 @@ from llmneutral.convert.schema_rules import (
 from llmneutral.convert.schema_strict import anthropic_output, openai_strict, without_added_nulls
 from llmneutral.convert.schema_walk import Reduction, Schema, Step, downward, everywhere, join, refuse
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import not_json
 
 __all__ = [
@@ -146,7 +147,7 @@ _AS_JSON = b"\xc1"
 def _content(schema: Mapping[str, Any]) -> bytes:
     """The schema as bytes, by which its reduction is kept: MessagePack, since JSON writes NaN and null alike."""
     if not isinstance(schema, Mapping):
-        refuse(f"the schema is a {type(schema).__name__}, not an object", hint="Give a JSON Schema as a dict.")
+        refuse(f"the schema is {a_kind(schema)}, not an object", hint="Give a JSON Schema as a dict.")
     try:
         content = _written(schema)
         if content not in _SOUND:  # a tool goes along with every request, and is looked at once

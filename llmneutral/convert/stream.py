@@ -14,6 +14,7 @@ import msgspec
 
 from llmneutral.convert.names import digest
 from llmneutral.errors import classify, is_retryable
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir import contents as c
 from llmneutral.ir import deltas as d
 from llmneutral.ir.jsontext import JSONObject, dumps
@@ -330,7 +331,7 @@ class StreamNormalizer:
         reader = self.reader
         try:
             if not isinstance(response, Mapping | Message):
-                raise TypeError(f"it is a {type(response).__name__}, not an object or a Message")
+                raise TypeError(f"it is {a_kind(response)}, not an object or a Message")
             self._read(response, reader)
         except FAULTS as error:
             reader.error("malformed_response", f"the answer was not understood: {error}", type="malformed_response")

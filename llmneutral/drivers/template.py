@@ -14,6 +14,7 @@ from llmneutral.convert.settings import canonical_settings
 from llmneutral.drivers.runners import close
 from llmneutral.drivers.threads import Pumped, in_thread
 from llmneutral.errors import ConfigurationError, LLMNeutralError, ProviderError, exception_type, provider_error
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import TextMessageContent
 from llmneutral.ir.deltas import DeltaMessage, DoneDeltaMessageContent, TextDeltaMessageContent
 from llmneutral.ir.messages import Message
@@ -75,7 +76,7 @@ class TemplateIO:
         """Returns the deltas that `try_stream` gives, with an end; a driver that cannot stream gives all at once."""
         deltas = self.driver.try_stream(self.stack) if self.has_stream else pieces_of(self.send(conversion))
         if not isinstance(deltas, Iterable):
-            what = f"{type(self.driver).__name__}.try_stream returned a {type(deltas).__name__}"
+            what = f"{type(self.driver).__name__}.try_stream returned {a_kind(deltas)}"
             raise ConfigurationError(f"{what}; it has to yield DeltaMessages")
         try:
             yield from deltas

@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from llmneutral.errors.wording import a_kind
+
 JSONObject = dict[str, Any]
 MOST_LEVELS = 200
 """Of arrays and objects in each other, in what is carried along: Python itself goes down about 1,000 calls."""
@@ -116,8 +118,7 @@ def _not_json(value: Any, path: str) -> tuple[str, str] | None:
     elif isinstance(value, float) and not math.isfinite(value):
         return f"the number {value}, which JSON has not", place
     elif not isinstance(value, str | int | float | None):
-        kind = type(value).__name__
-        return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}, which JSON has not", place
+        return f"{a_kind(value)}, which JSON has not", place
     return None
 
 

@@ -14,7 +14,7 @@ import msgspec
 from llmneutral.ir import wire
 from llmneutral.ir.contents import BaseMessageContent, ThinkingMessageContent
 from llmneutral.ir.jsontext import JSONObject
-from llmneutral.ir.messages import Message
+from llmneutral.ir.messages import Message, only_messages
 from llmneutral.ir.reduction import contents_of
 from llmneutral.ir.schemas import to_json_schema
 
@@ -113,8 +113,12 @@ class PromptStack:
         )
 
     def to_openai(self) -> list[JSONObject]:
-        """Returns the messages in OpenAI's format."""
-        return wire.to_openai(self.messages)
+        """Returns the messages in OpenAI's format.
+
+        Raises:
+            ConversionError: If a member of `messages` is no message.
+        """
+        return wire.to_openai(only_messages(self.messages))
 
     @classmethod
     def from_openai(cls, messages: Iterable[Any]) -> PromptStack:
@@ -126,8 +130,12 @@ class PromptStack:
         return cls(wire.from_openai(messages))
 
     def to_json(self) -> str:
-        """Returns the stack as JSON text, without loss; functions among the tools become their definitions."""
-        return wire.stack_to_json(**vars(self))
+        """Returns the stack as JSON text, without loss; functions among the tools become their definitions.
+
+        Raises:
+            ConversionError: If a member of `messages` is no message.
+        """
+        return wire.stack_to_json(**{**vars(self), "messages": only_messages(self.messages)})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PromptStack:
@@ -152,7 +160,7 @@ class PromptStack:
 
     def __repr__(self) -> str:
         """Shows roles and counts, not texts."""
-        roles = ", ".join([message.role for message in self.messages[:6]])
+        roles = ", ".join([str(getattr(message, "role", type(message).__name__)) for message in self.messages[:6]])
         more = ", …" if len(self.messages) > 6 else ""
         return f"PromptStack({len(self.messages)} messages: {roles}{more})"
 

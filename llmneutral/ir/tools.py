@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import JSONObject, dumps
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -171,7 +172,7 @@ def definitions(tools: Iterable[Any] | None) -> tuple[ToolDefinition, ...]:
         ConfigurationError: If one of them is none of these, naming its place.
     """
     if isinstance(tools, str | bytes | Mapping | Tool) or (tools is not None and not isinstance(tools, Iterable)):
-        raise ConfigurationError(f"tools is a {type(tools).__name__}; give a list of functions, Tool objects or dicts")
+        raise ConfigurationError(f"tools is {a_kind(tools)}; give a list of functions, Tool objects or dicts")
     found: list[ToolDefinition] = []
     for place, tool in enumerate(tools or ()):
         found += _definitions_of(tool, place)
@@ -189,9 +190,7 @@ def _definitions_of(tool: Any, place: int) -> list[ToolDefinition]:
         return tool().definitions()
     if callable(tool):
         return [_of_function(tool)]
-    raise ConfigurationError(
-        f"tools[{place}] is a {type(tool).__name__}; give a function, a Tool, or a dict in OpenAI's format"
-    )
+    raise ConfigurationError(f"tools[{place}] is {a_kind(tool)}; give a function, a Tool, or a dict in OpenAI's format")
 
 
 def _of_dict(tool: Mapping[str, Any], place: int) -> ToolDefinition:

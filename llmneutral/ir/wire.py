@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir import contents as c
 from llmneutral.ir.artifacts import address
 from llmneutral.ir.jsontext import MOST_LEVELS, JSONObject, dumps, loads, parse_object, plain_data
@@ -40,7 +41,7 @@ def _message(message: Any, place: int) -> Message:
     if isinstance(message, Message):
         return message
     if not isinstance(message, dict | Mapping):  # a dict is seen at once
-        _refuse(f"is a {type(message).__name__}, not an object", place)
+        _refuse(f"is {a_kind(message)}, not an object", place)
     role = message.get("role")
     if role not in ROLES:
         _refuse(f"has the role {role!r}; known: {', '.join(ROLES)}", place)
@@ -171,7 +172,7 @@ def _origin(part: Part) -> c.Origin | None:
 def _call(call: Any, place: int, block: int) -> Any:
     """Reads one call: its arguments may be text or an object, and stay as they were written."""
     if not isinstance(call, Mapping):
-        _refuse(f"is no tool call, but a {type(call).__name__}", place, block)
+        _refuse(f"is no tool call, but {a_kind(call)}", place, block)
     try:
         return _read_call(call)
     except (KeyError, TypeError, AttributeError) as error:
@@ -390,7 +391,7 @@ _WRITERS: dict[type, Callable[[Any], JSONObject]] = {
 
 
 def stack_to_json(
-    messages: list[Message], tools: Iterable[Any], output_schema: Any, settings: JSONObject, read_from: str | None
+    messages: Sequence[Message], tools: Iterable[Any], output_schema: Any, settings: JSONObject, read_from: str | None
 ) -> str:
     """Writes a stack as JSON text."""
     from llmneutral.ir.schemas import to_json_schema

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.profiles.facts import Facts, Profile, checked_facts
 from llmneutral.profiles.hosts import ENDPOINT_HOSTS, OFFICIAL_URLS, PROVIDER_ENDPOINTS, find_endpoint
 from llmneutral.profiles.models import matches, normalize_model
@@ -62,7 +63,7 @@ def are_texts(**given: Any) -> None:
     """
     for name, value in given.items():
         if value is not None and not isinstance(value, str):
-            raise ConfigurationError(f"{name} is a {type(value).__name__}; give it as text")
+            raise ConfigurationError(f"{name} is {a_kind(value)}; give it as text")
 
 
 def joined(*layers: Facts | None) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def joined(*layers: Facts | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given in layers:
         if given is not None and not isinstance(given, Mapping):
-            raise ConfigurationError(f"facts is a {type(given).__name__}; give facts by name, as in {{'vision': True}}")
+            raise ConfigurationError(f"facts is {a_kind(given)}; give facts by name, as in {{'vision': True}}")
         found.update(given or {})
     return found
 

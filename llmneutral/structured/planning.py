@@ -17,6 +17,7 @@ from llmneutral.convert.params import enforces_schemas, thinks
 from llmneutral.convert.schema import wrap_root
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.errors import ConfigurationError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.ir.schemas import schema_name, to_json_schema
 from llmneutral.ir.stack import PromptStack
@@ -143,7 +144,7 @@ def plans(
     """
     if isinstance(output_schema, str | bytes | int | float | list | tuple | set):
         kinds = "a pydantic model, a dataclass, a TypedDict or a JSON Schema as a dict"
-        raise ConfigurationError(f"the output schema is a {type(output_schema).__name__}; give {kinds}")
+        raise ConfigurationError(f"the output schema is {a_kind(output_schema)}; give {kinds}")
     given = to_json_schema(output_schema)
     strategies, why = _strategies(settings, facts, tools)
     as_object, name = wrap_root(given), schema_name(given)

@@ -267,7 +267,7 @@ def test_messages_and_stacks_are_added_as_they_are() -> None:
     [
         (["  "], "prompt is empty"),
         ([], "prompt is empty"),
-        ([3], "source is a int"),
+        ([3], "source is an int"),
         ([len], "tools are given as tools="),
         ([{"a": 1}], "source is a dict"),
     ],

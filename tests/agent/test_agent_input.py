@@ -16,7 +16,7 @@ from tests.agent.scripts import Turns
         ({"driver": "openai"}, "driver of an agent is a str"),
         ({"driver": DummyDriversConfig}, "driver of an agent is the class DummyDriversConfig"),
         ({"driver": Turns(), "prompt_driver": Turns()}, "two names of one argument"),
-        ({"tools": [3]}, r"tools\[0\] is a int"),
+        ({"tools": [3]}, r"tools\[0\] is an int"),
         ({"tools": "look"}, "tools is a str"),
         ({"temprature": 1}, "temprature"),
         ({"temperature": "hot"}, "temperature"),
@@ -27,11 +27,11 @@ from tests.agent.scripts import Turns
         ({"tool_timeout": 0}, "tool_timeout"),
         ({"memory": []}, "memory is a list"),
         ({"stream": "yes"}, "stream"),
-        ({"system": 5}, "system is a int; give the instructions as text"),
+        ({"system": 5}, "system is an int; give the instructions as text"),
         ({"system": ["be brief"]}, "system is a list"),
-        ({"rules": 5}, "rules is a int; give a list of texts"),
+        ({"rules": 5}, "rules is an int; give a list of texts"),
         ({"rules": {"be": "brief"}}, "rules is a dict"),
-        ({"model": 5}, "model is a int"),
+        ({"model": 5}, "model is an int"),
         ({"facts": ["vision"]}, "facts is a list"),
         ({"tool_timeout": 10**400}, "tool_timeout is 1000"),
     ],
@@ -44,12 +44,12 @@ def test_what_is_wrong_is_told_before_anything_is_asked(options: dict[str, Any],
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("tools", 5, "tools is a int"),
-        ("rules", 5, "rules is a int"),
-        ("system", 5, "system is a int"),
-        ("memory", 5, "memory is a int"),
+        ("tools", 5, "tools is an int"),
+        ("rules", 5, "rules is an int"),
+        ("system", 5, "system is an int"),
+        ("memory", 5, "memory is an int"),
         ("settings", {"temprature": 1}, "temprature"),
-        ("prompt_driver", 5, "driver of an agent is a int"),
+        ("prompt_driver", 5, "driver of an agent is an int"),
     ],
 )
 def test_what_is_set_wrong_later_is_told_too(name: str, value: Any, says: str) -> None:
@@ -62,7 +62,7 @@ def test_what_is_set_wrong_later_is_told_too(name: str, value: Any, says: str) -
 
     with pytest.raises(ConfigurationError, match=says):
         ask()
-    with pytest.raises(ConfigurationError, match="tools is a int"):
+    with pytest.raises(ConfigurationError, match="tools is an int"):
         Agent(driver).run("hi", tools=5)
     assert driver.stacks == []
 

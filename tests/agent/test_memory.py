@@ -184,7 +184,7 @@ def test_what_is_no_conversation_is_told(stack: Any) -> None:
 
 @pytest.mark.parametrize("gives", [None, "many", float("nan"), float("inf"), [3]])
 def test_a_counter_that_counts_nothing_is_told(gives: Any) -> None:
-    with pytest.raises(ConfigurationError, match="count is a int"):
+    with pytest.raises(ConfigurationError, match="count is an int"):
         ConversationMemory(count=5)  # type: ignore[arg-type]
     memory = ConversationMemory(exchange(0) + exchange(1), max_tokens=5, count=lambda stack: gives)
     with pytest.raises(ConfigurationError, match=r"count gave a .*number of tokens"):

@@ -61,14 +61,14 @@ def acme() -> Iterator[Acme]:
 @pytest.mark.parametrize("gives", [5, "text", [1], ()])
 def test_a_request_that_is_none(acme: Acme, gives: Any) -> None:
     acme.gives = gives
-    with pytest.raises(ConfigurationError, match=f"Acme.build_kwargs returned a {type(gives).__name__}; it has to"):
+    with pytest.raises(ConfigurationError, match=f"Acme.build_kwargs returned an? {type(gives).__name__}; it has to"):
         llmneutral.convert("q", "acme")
 
 
 @pytest.mark.parametrize("way", ["run", "stream"])
 def test_an_answer_that_is_none(way: str) -> None:
     driver = AcmeDriver("m", api_mode="acme", max_attempts=1)
-    with pytest.raises(MalformedResponseError, match=r"Acme.normalize_response returned a int, not a Normalized"):
+    with pytest.raises(MalformedResponseError, match=r"Acme.normalize_response returned an int, not a Normalized"):
         list(getattr(driver, way)("q"))
     found = llmneutral.normalize({"gives": {"text": "x"}}, "acme")
     assert found.error is not None

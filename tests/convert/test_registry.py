@@ -83,7 +83,7 @@ def test_a_mode_has_a_name(mode: Any) -> None:
 
 @pytest.mark.parametrize("what", [5, None, "acme", {}, object()])
 def test_what_is_no_transport_is_told_at_once(what: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"'acme_chat' is a .*; give a Transport, or a class derived"):
+    with pytest.raises(ConfigurationError, match=r"'acme_chat' is an? .*; give a Transport, or a class derived"):
         register_transport("acme_chat", what)
     assert "acme_chat" not in registered()
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_made_is_told_when_it_is_wanted(what: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"'acme_chat' cannot be made: .* Give an instance"):
         llmneutral.convert("q", "acme_chat")
     register_transport("acme_chat", lambda: 5)  # type: ignore[arg-type,return-value]
-    with pytest.raises(ConfigurationError, match="'acme_chat' is a int"):
+    with pytest.raises(ConfigurationError, match="'acme_chat' is an int"):
         llmneutral.convert("q", "acme_chat")
 
 

@@ -85,7 +85,7 @@ def test_a_providers_own_tool_passes_through() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "says"), [(3, r"tools\[0\] is a int"), ({"type": "function"}, r"tools\[0\] has no function name")]
+    ("tool", "says"), [(3, r"tools\[0\] is an int"), ({"type": "function"}, r"tools\[0\] has no function name")]
 )
 def test_what_is_no_tool_is_told_with_its_place(tool: object, says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):

@@ -182,7 +182,7 @@ def test_a_mark_behind_reasoning_stays_a_block() -> None:
         ({"messages": [{"role": "user", "content": [{"text": "a"}, {"text": 5}]}]}, r"messages\[0\], block 1,"),
         ({"messages": [{"role": "user", "content": [{"image": {"format": "png"}}]}]}, "malformed image"),
         ({"messages": [{"role": "user", "content": [{"image": {"source": {"bytes": {"0": 500}}}}]}]}, "no bytes"),
-        ({"messages": [{"role": "user", "content": [{"image": {"source": {"bytes": 5}}}]}]}, "bytes are a int"),
+        ({"messages": [{"role": "user", "content": [{"image": {"source": {"bytes": 5}}}]}]}, "bytes are an int"),
         ({}, "no request of bedrock_converse"),
         ({"messages": [QUESTION], "toolConfig": {"tools": ["f"]}}, "a tool is a str"),
     ],

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from llmneutral.convert.settings import SETTINGS
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -210,7 +211,7 @@ _READERS: dict[str, Callable[[JSONObject], Any]] = {
 
 def _tool(tool: Any) -> ToolDefinition:
     if not isinstance(tool, Mapping):
-        raise TypeError(f"a tool is a {type(tool).__name__}, not an object")
+        raise TypeError(f"a tool is {a_kind(tool)}, not an object")
     kind = tool.get("type")
     is_function = kind in (None, "custom") and "name" in tool
     name = str(tool.get("name") or kind or "tool")

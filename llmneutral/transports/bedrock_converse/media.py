@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmneutral.convert.rest import base64_of
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import AudioMessageContent, DocumentMessageContent, ImageMessageContent, TextMessageContent
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.bedrock_converse.formats import AUDIO, DOCUMENTS, IMAGES, NUMBERS, OWN, media_types
@@ -61,7 +62,7 @@ def _place(source: JSONObject) -> JSONObject:
     if isinstance(data, Mapping):
         return {"data": base64_of(_of_numbers(data)), "native": {NUMBERS: True}, "origin": OWN}
     if not isinstance(data, bytes | bytearray):
-        raise TypeError(f"its bytes are a {type(data).__name__}")
+        raise TypeError(f"its bytes are {a_kind(data)}")
     return {"data": base64_of(data)}
 
 

@@ -14,6 +14,7 @@ import msgspec
 from llmneutral.convert.rest import base64_of, plain_json
 from llmneutral.convert.settings import SETTINGS
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -103,7 +104,7 @@ def _refuse(what: str, place: int, block: int = 0) -> NoReturn:
 
 def _text(block: Any) -> TextMessageContent:
     if not isinstance(block, str):
-        raise TypeError(f"its text is a {type(block).__name__}")
+        raise TypeError(f"its text is {a_kind(block)}")
     return TextMessageContent(block)
 
 
@@ -177,7 +178,7 @@ def _tools(given: Any) -> list[ToolDefinition]:
     found: list[ToolDefinition] = []
     for tool in given:
         if not isinstance(tool, Mapping):
-            raise TypeError(f"a tool is a {type(tool).__name__}, not an object")
+            raise TypeError(f"a tool is {a_kind(tool)}, not an object")
         if (mark := _mark(tool)) is not None and found and not found[-1].cache:
             found[-1] = msgspec.structs.replace(found[-1], cache=mark)
         else:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from llmneutral.convert.stream import Reader
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     GenericMessageContent,
@@ -53,7 +54,7 @@ def words(value: Any) -> str:
         return value
     if value is None:
         return ""
-    raise TypeError(f"a {type(value).__name__} stands where a text is expected")
+    raise TypeError(f"{a_kind(value)} stands where a text is expected")
 
 
 def read(body: Item, reader: Reader) -> None:

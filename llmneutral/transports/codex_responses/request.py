@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.artifacts import address
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
@@ -47,7 +48,7 @@ def read_request(payload: JSONObject) -> PromptStack:
     messages = []
     if (instructions := payload.get("instructions")) is not None:
         if not isinstance(instructions, str):
-            _refuse("instructions", f"is a {type(instructions).__name__}, not a text")
+            _refuse("instructions", f"is {a_kind(instructions)}, not a text")
         messages.append(Message("system", (TextMessageContent(instructions),)))
     messages += messages_of(payload.get("input"))
     return PromptStack(messages, tools=tools_of(payload.get("tools") or ()), settings=settings_of(payload))
@@ -91,7 +92,7 @@ def _told(item: Part, key: str) -> str | None:
     value = item.get(key)
     if value is None or isinstance(value, str):
         return value
-    raise TypeError(f"{key} is a {type(value).__name__}, not a text")
+    raise TypeError(f"{key} is {a_kind(value)}, not a text")
 
 
 def _text(part: Part) -> TextMessageContent:
@@ -161,7 +162,7 @@ def messages_of(given: Any) -> list[Message]:
     if isinstance(given, str):
         return [Message("user", (TextMessageContent(given),))]
     if not isinstance(given, Iterable):
-        _refuse("input", f"is a {type(given).__name__}; give text or a list of items")
+        _refuse("input", f"is {a_kind(given)}; give text or a list of items")
     turns: list[tuple[str, str, list[Any]]] = []  # group, role, blocks
     for number, item in enumerate(given):
         group, role, blocks = _read_item(item, f"input[{number}]")
@@ -183,7 +184,7 @@ def _read_item(item: Any, where: str) -> tuple[str, str, list[Any]]:
 
 def _item(item: Any, where: str) -> tuple[str, str, list[Any]]:
     if not isinstance(item, Mapping):
-        _refuse(where, f"is a {type(item).__name__}, not an item")
+        _refuse(where, f"is {a_kind(item)}, not an item")
     kind = item.get("type") or ("message" if "role" in item else "item_reference" if "id" in item else None)
     if kind == "message":
         return _message(item, where)

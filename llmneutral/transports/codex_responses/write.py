@@ -18,6 +18,7 @@ from llmneutral.convert.calls import arguments_text, error_text, result_text
 from llmneutral.convert.job import Job
 from llmneutral.convert.media import IMAGES, as_note, resolve, untaken_sound
 from llmneutral.convert.passes import same_origin
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -224,7 +225,7 @@ def _result_part(part: Any, result: Result, job: Job) -> JSONObject:
         return node
     if _is_part(part):
         return dict(part.value)
-    job.note("rewritten", f"a {type(part).__name__} inside a result stands as text", result)
+    job.note("rewritten", f"{a_kind(part)} inside a result stands as text", result)
     return {"type": "input_text", "text": part.to_text()}
 
 

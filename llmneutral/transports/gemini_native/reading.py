@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from llmneutral.convert.names import digest
 from llmneutral.errors import ConversionError
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.contents import (
     ActionCallMessageContent,
     ActionResultMessageContent,
@@ -75,7 +76,7 @@ def _message(content: Any, place: int, calls: _Calls) -> Message:
     if isinstance(content, str):
         content = {"parts": [content]}
     if not isinstance(content, Mapping):
-        _refuse(f"contents[{place}] is a {type(content).__name__}, not an object", place)
+        _refuse(f"contents[{place}] is {a_kind(content)}, not an object", place)
     if "parts" not in content and "role" not in content:
         content = {"parts": [content]}  # the SDK takes a part where a content is meant
     role = content.get("role")
@@ -91,7 +92,7 @@ def _block(part: Any, place: int, number: int, calls: _Calls) -> Any:
     if isinstance(part, str):
         return TextMessageContent(part)
     if not isinstance(part, Mapping):
-        _refuse(f"contents[{place}], part {number}, is a {type(part).__name__}, not an object", place, number)
+        _refuse(f"contents[{place}], part {number}, is {a_kind(part)}, not an object", place, number)
     kind = next((key for key in _READERS if part.get(key) is not None), None)
     try:
         return _generic(part) if kind is None else _READERS[kind](part, calls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.ir.tools import ToolDefinition
 from llmneutral.transports.gemini_native.request import DECLARED, TYPES, RewrittenTool
@@ -26,7 +27,7 @@ def read_tools(given: Any) -> list[ToolDefinition]:
     found: list[ToolDefinition] = []
     for tool in [given] if isinstance(given, Mapping) else given or ():
         if not isinstance(tool, Mapping):
-            raise TypeError(f"a tool is a {type(tool).__name__}, not an object")
+            raise TypeError(f"a tool is {a_kind(tool)}, not an object")
         found += [
             ToolDefinition(key, native={key: value})
             for key, value in tool.items()
