@@ -241,7 +241,7 @@ def _driver(driver: Any, prompt_driver: Any) -> Any:
     found = prompt_driver if driver is None else driver
     if found is None or isinstance(found, BasePromptDriver | DriversConfig):
         return found
-    given = f"the class {found.__name__}" if isinstance(found, type) else f"{a_kind(found)}"
+    given = f"the class {found.__name__}" if isinstance(found, type) else a_kind(found)
     remedy = "give a driver (make_driver) or a config such as AnthropicDriversConfig()"
     raise ConfigurationError(f"the driver of an agent is {given}; {remedy}")
 

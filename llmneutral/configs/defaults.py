@@ -54,7 +54,7 @@ class _Defaults:
     @base.setter
     def base(self, config: DriversConfig | None) -> None:
         if config is not None and not isinstance(config, DriversConfig):
-            given = f"the class {config.__name__}" if isinstance(config, type) else f"{a_kind(config)}"
+            given = f"the class {config.__name__}" if isinstance(config, type) else a_kind(config)
             remedy = "give a config such as AnthropicDriversConfig() or LocalDriversConfig()"
             raise ConfigurationError(f"Defaults.drivers_config takes a DriversConfig, not {given}; {remedy}")
         with self._lock:
