@@ -20,6 +20,7 @@ from llmneutral.agent.running import Bounds
 from llmneutral.convert.settings import tool_choice
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import info_of
+from llmneutral.drivers.stopping import Stop
 from llmneutral.errors import ToolLoopError
 from llmneutral.events import (
     ErrorOccurredEvent,
@@ -75,6 +76,7 @@ class Run:
         answered: The calls that have their results.
         response: The last answer.
         coming: The stream of the answer that is coming in, where it is streamed.
+        stopping: The wish to end it, of whoever holds its stream.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Run:
         self.answered = Answered()
         self.response: NormalizedResponse | None = None
         self.coming: Any = None
+        self.stopping = Stop()
         self.steps = 0
         self.format_errors = 0
         self.was_reminded = False

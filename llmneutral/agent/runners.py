@@ -37,10 +37,12 @@ def run(flow: Flow, state: Run, *, streamed: bool) -> Generator[DeltaMessage, No
 
 
 def _done(step: Any, state: Run, streamed: bool) -> Deltas:
+    stop = state.stopping
+    stop.check()
     if isinstance(step, Recall):
         return _recalled(state)
     if isinstance(step, Act):
-        run_batch(step.batch, step.bounds)
+        run_batch(step.batch, step.bounds, stop=stop)
         return None
     if isinstance(step, Tell):
         if streamed:
@@ -51,7 +53,9 @@ def _done(step: Any, state: Run, streamed: bool) -> Deltas:
         return state.driver.run(step.stack, **step.overrides)
     with state.driver.stream(step.stack, **step.overrides) as stream:
         state.coming = stream
+        stop.wakes(stream.cancel)
         yield from stream
+    stop.over()
     return stream.response
 
 
@@ -59,21 +63,25 @@ async def arun(flow: Flow, state: Run, *, streamed: bool) -> AsyncGenerator[Delt
     """Runs a run in async code, and yields its deltas where it is streamed."""
     step: Any = None
     answer: Any = None
+    stop = state.stopping
     try:
         step = flow.send(None)
         while True:
             try:
+                stop.check()
                 if isinstance(step, Ask) and streamed:
                     async with state.driver.astream(step.stack, **step.overrides) as stream:
                         state.coming = stream
+                        stop.wakes(stream.cancel)
                         async for delta in stream:
                             yield delta
+                    stop.over()
                     answer = stream.response
                 elif isinstance(step, Tell):
                     for delta in step.deltas if streamed else ():
                         yield delta
                 else:
-                    answer = await _adone(step, state)
+                    answer = await (stop.awaited(_adone(step, state)) if streamed else _adone(step, state))
             except BaseException as error:  # noqa: BLE001  # the run lets it pass on
                 step = flow.throw(error)
             else:

@@ -24,14 +24,12 @@ from llmneutral.agent.batch import Batch, Done
 from llmneutral.agent.outcome import error_result, result_of
 from llmneutral.agent.planning import Planned
 from llmneutral.convert import feedback
+from llmneutral.drivers.stopping import LOOK_UP, Stop
 from llmneutral.drivers.threads import in_thread, start
 from llmneutral.ir.artifacts import ErrorArtifact
 
 ONCE = (types.GeneratorType, map, filter, zip)
 """What can be gone through only once: it is, here."""
-
-LOOK_UP = 0.2
-"""Seconds after which a waiting thread looks up: on Windows an interrupt reaches it only then."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -80,16 +78,20 @@ class _Job:
             self.abort()
 
 
-def run_batch(batch: Batch, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+def run_batch(
+    batch: Batch, bounds: Bounds, clock: Callable[[], float] = time.monotonic, stop: Stop | None = None
+) -> None:
     """Runs the calls of a turn, and comes back when each has its result.
 
-    What passes on (an interrupt) leaves the results that are there, and starts nothing more.
+    What passes on (an interrupt, the wish to stop) leaves the results that are there, and starts nothing more.
     """
     waiting = deque(batch.runnable)
     running: dict[int, _Job] = {}
     finished: queue.SimpleQueue[_Job] = queue.SimpleQueue()
     try:
         while waiting or running:
+            if stop is not None:
+                stop.check()
             while waiting and len(running) < bounds.parallel:
                 place = waiting.popleft()
                 batch.begin(place)

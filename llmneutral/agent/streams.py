@@ -36,22 +36,18 @@ class AgentStream(DeltaStream, _Running):
 
     It gives the deltas of each answer as its driver gives them (`start` … `end`, once an answer), and behind an answer
     with calls one delta of kind `tool_result` a result, in call order: `delta.content.value` is the
-    `ActionResultMessageContent`. Closing or abandoning it is an interrupt: what was done is kept in the memory.
+    `ActionResultMessageContent`. Closing, cancelling or abandoning it is an interrupt: what was done is kept in the
+    memory.
     """
 
     def __init__(self, state: Run, deltas: Deltas) -> None:
-        DeltaStream.__init__(self, deltas)
+        DeltaStream.__init__(self, deltas, state.stopping)
         _Running.__init__(self, state)
-
-    def abort(self) -> None:
-        """Ends the answer that is coming in from another thread, as `PromptStream.abort` does."""
-        if (coming := self._state.coming) is not None:
-            coming.abort()
 
 
 class AsyncAgentStream(AsyncDeltaStream, _Running):
     """The async twin of `AgentStream`."""
 
     def __init__(self, state: Run, deltas: AsyncDeltas) -> None:
-        AsyncDeltaStream.__init__(self, deltas)
+        AsyncDeltaStream.__init__(self, deltas, state.stopping)
         _Running.__init__(self, state)

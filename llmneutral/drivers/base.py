@@ -25,6 +25,7 @@ from llmneutral.drivers.counting import TokenCount
 from llmneutral.drivers.hints import hint_for
 from llmneutral.drivers.keys import ApiKey, is_local, key_variables_of
 from llmneutral.drivers.options import CallOptions
+from llmneutral.drivers.stopping import Stop
 from llmneutral.drivers.streams import AsyncPromptStream, PromptStream
 from llmneutral.drivers.threads import Pumped, in_thread
 from llmneutral.errors import ConfigurationError, ProviderError, scrub
@@ -152,7 +153,8 @@ class BasePromptDriver(_Managed):
         `repair` and by the next answer; where the last one does not fit, that is raised after the `end`.
         """
         asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
-        return PromptStream(asked, runners.run(asked.flow(), asked, self.sleep))
+        asked.stop = stop = Stop()
+        return PromptStream(asked, runners.run(asked.flow(), asked, stop.pausing(self.sleep)), stop)
 
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
@@ -165,7 +167,8 @@ class BasePromptDriver(_Managed):
     def astream(self, source: Any, **overrides: Any) -> AsyncPromptStream:
         """The async twin of `stream`; the request is sent with the first `anext`."""
         asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
-        return AsyncPromptStream(asked, runners.arun(asked.flow(), asked, self.asleep))
+        asked.stop = stop = Stop()
+        return AsyncPromptStream(asked, runners.arun(asked.flow(), asked, stop.apausing(self.asleep)), stop)
 
     def preview(self, source: Any, **overrides: Any) -> Conversion:
         """Returns the request that `run` would send; sends nothing and needs no key."""

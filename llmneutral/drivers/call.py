@@ -24,10 +24,6 @@ from llmneutral.ir.responses import ErrorInfo, FailedAttempt, NormalizedResponse
 Record = list[tuple[float, Any, list[DeltaMessage]]]
 
 
-class Aborted(BaseException):
-    """Another thread ended the stream (`PromptStream.abort`): an interrupt of the one that reads it, and no failure."""
-
-
 class Body(dict[str, Any]):
     """A whole answer's body, and what came beside it.
 

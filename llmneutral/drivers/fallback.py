@@ -15,6 +15,7 @@ from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import info_of
 from llmneutral.drivers.counting import TokenCount
+from llmneutral.drivers.stopping import Stop
 from llmneutral.drivers.streams import AsyncPromptStream, PromptStream
 from llmneutral.errors import TYPES, ConfigurationError, LLMNeutralError, ProviderError
 from llmneutral.events import BaseEvent, Handle
@@ -135,7 +136,8 @@ class _Asking:
         self.ask = ask
         self.left = list(owner.drivers[1:])
         self.in_use = owner.drivers[0]
-        self.stream = ask(self.in_use)
+        self.stop = Stop()
+        self.stream = self._asked()
         self.held: list[DeltaMessage] = []
         self.committed = False
 
@@ -157,8 +159,14 @@ class _Asking:
         if self.committed or not self.left or not self.owner.moves_on(error):
             return False
         self.in_use, self.held = self.left.pop(0), []
-        self.stream = self.ask(self.in_use)
+        self.stream = self._asked()
         return True
+
+    def _asked(self) -> Any:
+        """The stream of the driver in use; whoever ends ours ends that."""
+        stream = self.ask(self.in_use)
+        self.stop.wakes(stream.cancel)
+        return stream
 
 
 class FallbackStream(PromptStream):
@@ -170,7 +178,7 @@ class FallbackStream(PromptStream):
 
     def __init__(self, owner: FallbackDriver, ask: Callable[[BasePromptDriver], Any]) -> None:
         self._asking = _Asking(owner, ask)
-        super().__init__(self._asking.stream._asked, self._given())
+        super().__init__(self._asking.stream._asked, self._given(), self._asking.stop)
 
     @property
     def driver_in_use(self) -> BasePromptDriver:
@@ -201,7 +209,7 @@ class AsyncFallbackStream(AsyncPromptStream):
 
     def __init__(self, owner: FallbackDriver, ask: Callable[[BasePromptDriver], Any]) -> None:
         self._asking = _Asking(owner, ask)
-        super().__init__(self._asking.stream._asked, self._given())
+        super().__init__(self._asking.stream._asked, self._given(), self._asking.stop)
 
     @property
     def driver_in_use(self) -> BasePromptDriver:

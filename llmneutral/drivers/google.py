@@ -223,6 +223,11 @@ class AsyncGoogleChunks(_Reading):
         if self._response is not None:
             await self._response.aclose()
 
+    def abort(self) -> None:
+        """Wakes a task that waits for the next one; from any thread."""
+        if self._response is not None:
+            cut_off(self._response)
+
 
 def is_cut_off(error: Exception) -> bool:
     """Tells whether the SDK found no JSON because the stream ended inside of it."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.convert.sse import ServerSentEvent, SSEDecoder
-from llmneutral.drivers.call import Aborted, Body
+from llmneutral.drivers.call import Body
 from llmneutral.errors import MalformedResponseError, ProviderError, provider_error, read_error_body
 from llmneutral.ir.jsontext import loads
 
@@ -76,7 +76,6 @@ class Chunks(_Reading):
     def __init__(self, response: Any, translate: Translate) -> None:
         super().__init__(response, translate)
         self._pieces = response.iter_bytes() if self.is_encoded else response.iter_raw()
-        self._is_aborted = False
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -85,13 +84,11 @@ class Chunks(_Reading):
         while not self._ready:
             if self._over:
                 raise StopIteration
-            failure = piece = None
+            failure = None
             try:
                 piece = next(self._pieces, None)
             except Exception as error:  # noqa: BLE001  # raised below, without the HTTP library's words behind it
                 failure = self.failure(error)
-            if piece is None and self._is_aborted:
-                raise Aborted
             if failure is not None:
                 raise failure
             self.end() if piece is None else self.take(piece)
@@ -103,7 +100,6 @@ class Chunks(_Reading):
 
     def abort(self) -> None:
         """Wakes a thread that waits for the next bytes; for another thread than the one that reads."""
-        self._is_aborted = True
         cut_off(self.response)
 
 
@@ -135,6 +131,10 @@ class AsyncChunks(_Reading):
         """Ends the connection, unless the answer was read to its end."""
         await self.response.aclose()
 
+    def abort(self) -> None:
+        """Wakes a task that waits for the next bytes; from any thread."""
+        cut_off(self.response)
+
 
 class _SdkReading:
     """The dicts of an SDK's own stream: for clients that read no plain bytes (Bedrock's, Vertex's)."""
@@ -149,22 +149,17 @@ class _SdkReading:
 class SdkChunks(_SdkReading):
     """The dicts of an SDK's own stream, one after another."""
 
-    _is_aborted = False
-
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        failure: Exception | None = None
         try:
             return next(self.stream)
         except StopIteration:
-            pass
+            raise
         except Exception as error:  # noqa: BLE001  # raised below, without the SDK's words behind it
             failure = self.translate(error) or error
-        if self._is_aborted:
-            raise Aborted
-        raise StopIteration if failure is None else failure
+        raise failure
 
     def close(self) -> None:
         """Ends the connection."""
@@ -172,7 +167,6 @@ class SdkChunks(_SdkReading):
 
     def abort(self) -> None:
         """Wakes a thread that waits for the next one; for another thread than the one that reads."""
-        self._is_aborted = True
         cut_off(self.stream.response)
 
 
@@ -195,14 +189,24 @@ class AsyncSdkChunks(_SdkReading):
         """Ends the connection."""
         await self.stream.close()
 
+    def abort(self) -> None:
+        """Wakes a task that waits for the next one; from any thread."""
+        cut_off(self.stream.response)
+
 
 def cut_off(response: Any) -> None:
-    """Ends the connection of an answer under the thread that reads it, which wakes and closes it."""
+    """Ends the connection of an answer under the thread or task that reads it, which wakes and closes it."""
+    if response.is_closed:
+        return  # its connection may serve another request by now
     stream = response.extensions.get("network_stream")
     found = None if stream is None else stream.get_extra_info("socket")
     if found is not None:
-        with contextlib.suppress(OSError):  # it is gone already
-            socket.socket.shutdown(found, socket.SHUT_RDWR)  # not that of TLS, which would forget its state meanwhile
+        # By a second handle: that of TLS would forget its state meanwhile, and that of an event loop may refuse.
+        with (
+            contextlib.suppress(OSError, ValueError),  # it is gone already
+            socket.fromfd(found.fileno(), found.family, found.type) as same,
+        ):
+            same.shutdown(socket.SHUT_RDWR)
 
 
 # --- bytes → values -----------------------------------------------------------------------------

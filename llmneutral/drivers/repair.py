@@ -10,7 +10,6 @@ joins texts forgets at `repair` what came before it. A stream whose last answer 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
 
@@ -19,9 +18,9 @@ import msgspec
 from llmneutral import pipeline, structured
 from llmneutral.convert.checker import Problem
 from llmneutral.convert.transport import Conversion
-from llmneutral.drivers.call import Aborted, Call
+from llmneutral.drivers.call import Call
 from llmneutral.drivers.flow import Flow, Give, exchange
-from llmneutral.drivers.runners import close
+from llmneutral.drivers.stopping import Stop
 from llmneutral.errors import StructuredOutputError
 from llmneutral.events import ParsedPartialEvent, RepairTurnEvent
 from llmneutral.ir.deltas import DeltaMessage
@@ -51,6 +50,7 @@ class Asked:
 
     Attributes:
         call: The call in progress.
+        stop: The wish to end it, where somebody holds the stream.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Asked:
         after: Callable[[NormalizedResponse], None] | None = None,
     ) -> None:
         self.call = call
+        self.stop: Stop | None = None
         self.began = call.began
         self._again = again
         self._plan = plan
@@ -78,8 +79,6 @@ class Asked:
         self._partial: structured.PartialAnswer | None = None
         self._shown_at = 0
         self._shown: Any = None
-        self._opened: Any = None
-        self._is_aborted = False
         call.after = None if has_form else after
 
     # --- what a runner does for the flow --------------------------------------------------------
@@ -90,13 +89,9 @@ class Asked:
 
     def open(self, conversion: Conversion | None) -> Iterator[Any]:
         """Opens a stream by it."""
-        if self._is_aborted:
-            raise Aborted
+        if self.stop is not None:
+            return self.stop.opened(self.call.io.open, conversion)
         opened: Iterator[Any] = self.call.io.open(conversion)
-        self._opened = opened
-        if self._is_aborted:  # meanwhile: who aborts saw nothing that could be woken
-            close(opened)
-            raise Aborted
         return opened
 
     async def asend(self, conversion: Conversion | None) -> Any:
@@ -105,6 +100,8 @@ class Asked:
 
     async def aopen(self, conversion: Conversion | None) -> AsyncIterator[Any]:
         """The async twin of `open`."""
+        if self.stop is not None:
+            return await self.stop.aopened(self.call.io.aopen(conversion))
         opened: AsyncIterator[Any] = await self.call.io.aopen(conversion)
         return opened
 
@@ -156,14 +153,7 @@ class Asked:
         usage = Usage.sum([*[answer.usage for answer in self._rejected], response.usage])
         return msgspec.structs.replace(response, usage=usage, metadata=self.metadata)
 
-    def abort(self) -> None:
-        """Ends it from another thread: the one that reads wakes, if its stream can be woken, and asks nobody again."""
-        self._is_aborted = True
-        if (wake := getattr(self._opened, "abort", None)) is not None:
-            with contextlib.suppress(Exception):
-                wake()
-
-    def stop(self) -> None:
+    def end(self) -> None:
         """Ends the answer in progress; what has come is kept."""
         self.call.current.close(interrupted=True)
 

@@ -1,7 +1,8 @@
 """The two loops that wait: they do what a flow asks for, one in sync and one in async code.
 
 A loop owns the stream it opened and closes it on every way out, before anything else. Only `Exception` is handed to the
-flow: a KeyboardInterrupt or a cancellation passes at once.
+flow: a KeyboardInterrupt or a cancellation passes at once. A stream that was told to end (`io.stop`) ends nothing else:
+what its reader met then was made by that.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Generator[Delt
     """Runs a flow in sync code and yields its deltas; `io` has `send` and `open`."""
     stream: Any = None
     answer: Any = None
-    send = flow.send
+    send, stop = flow.send, getattr(io, "stop", None)
     try:
         while True:
             step = send(answer)
@@ -30,15 +31,14 @@ def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Generator[Delt
                     answer = next(stream, END)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
+                if stop is not None and (answer is END or answer.__class__ is Failure):
+                    stop.over()
             elif step.__class__ is Give:
                 yield from step.deltas
             else:
                 close(stream)
                 stream = None
-                try:
-                    answer = _done(step, io, sleep)
-                except Exception as error:  # noqa: BLE001  # the flow judges it
-                    answer = Failure(error)
+                answer = _answered(step, io, sleep)
                 if step.__class__ is Open:
                     stream = answer
     except StopIteration:
@@ -48,6 +48,13 @@ def run(flow: Flow, io: Any, sleep: Callable[[float], object]) -> Generator[Delt
             close(stream)
         finally:
             flow.close()
+
+
+def _answered(step: Any, io: Any, sleep: Callable[[float], object]) -> Any:
+    try:
+        return _done(step, io, sleep)
+    except Exception as error:  # noqa: BLE001  # the flow judges it
+        return Failure(error)
 
 
 def _done(step: Any, io: Any, sleep: Callable[[float], object]) -> Any:
@@ -64,7 +71,7 @@ async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]])
     """Runs a flow in async code and yields its deltas; `io` has `asend` and `aopen`."""
     stream: Any = None
     answer: Any = None
-    send = flow.send
+    send, stop = flow.send, getattr(io, "stop", None)
     try:
         while True:
             step = send(answer)
@@ -75,16 +82,15 @@ async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]])
                     answer = await anext(stream, END)
                 except Exception as error:  # noqa: BLE001  # the flow judges it
                     answer = Failure(error)
+                if stop is not None and (answer is END or answer.__class__ is Failure):
+                    stop.over()
             elif step.__class__ is Give:
                 for delta in step.deltas:
                     yield delta
             else:
                 await aclose(stream)
                 stream = None
-                try:
-                    answer = await _adone(step, io, sleep)
-                except Exception as error:  # noqa: BLE001  # the flow judges it
-                    answer = Failure(error)
+                answer = await _aanswered(step, io, sleep)
                 if step.__class__ is Open:
                     stream = answer
     except StopIteration:
@@ -94,6 +100,13 @@ async def arun(flow: Flow, io: Any, sleep: Callable[[float], Awaitable[object]])
             await aclose(stream)
         finally:
             flow.close()
+
+
+async def _aanswered(step: Any, io: Any, sleep: Callable[[float], Awaitable[object]]) -> Any:
+    try:
+        return await _adone(step, io, sleep)
+    except Exception as error:  # noqa: BLE001  # the flow judges it
+        return Failure(error)
 
 
 async def _adone(step: Any, io: Any, sleep: Callable[[float], Awaitable[object]]) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from types import TracebackType
 from typing import Any, Self
 
 from llmneutral.drivers.call import Record
 from llmneutral.drivers.repair import Asked
+from llmneutral.drivers.stopping import Cancelled, Stop
 from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.responses import NormalizedResponse, ResponseMetadata
 
@@ -16,20 +18,58 @@ AsyncDeltas = AsyncGenerator[DeltaMessage, None]
 
 
 class DeltaStream:
-    """Deltas that come in: iterate it, close it, or use it in a `with` block."""
+    """Deltas that come in: iterate it, close it, or use it in a `with` block; end it from another thread with `cancel`.
 
-    def __init__(self, deltas: Deltas) -> None:
+    Args:
+        deltas: What gives them.
+        stop: The wish to end it: what waits for a delta is woken by it.
+    """
+
+    def __init__(self, deltas: Deltas, stop: Stop) -> None:
         self._deltas = deltas
+        self._stop = stop
+        self._is_aborted = False
 
     def __iter__(self) -> Iterator[DeltaMessage]:
         return self
 
     def __next__(self) -> DeltaMessage:
-        return next(self._deltas)
+        if self._stop.is_set:
+            self.close()
+        try:
+            return next(self._deltas)
+        except Cancelled:
+            self.close()
+            if self._is_aborted:
+                raise
+            raise StopIteration from None
+
+    def cancel(self) -> None:
+        """Ends it from any thread: whoever iterates it is woken, closes the connection, and comes to the end.
+
+        As after `close`, what has come is kept. It does not wait for the other thread. What cannot be woken ends as
+        soon as it comes back: the first byte of an answer that the main thread waits for, and a running tool's code.
+        """
+        self._stop.set()
+
+    def abort(self) -> None:
+        """As `cancel`; a thread that was woken by it is told so by an exception that is no `Exception`."""
+        self._is_aborted = True
+        self.cancel()
 
     def close(self) -> None:
-        """Ends it here; what has come is kept."""
-        self._deltas.close()
+        """Ends it here; what has come is kept. While another thread iterates it, it is ended there, as by `cancel`."""
+        try:
+            self._deltas.close()
+        except ValueError:
+            if not inspect.isgenerator(self._deltas) or not self._deltas.gi_running:
+                raise
+            self.cancel()
+        else:
+            self._closed()
+
+    def _closed(self) -> None:
+        """Nothing more will come."""
 
     def __enter__(self) -> Self:
         return self
@@ -41,20 +81,41 @@ class DeltaStream:
 
 
 class AsyncDeltaStream:
-    """The async twin of `DeltaStream`."""
+    """The async twin of `DeltaStream`; `cancel` is safe to call from any thread, and from another task."""
 
-    def __init__(self, deltas: AsyncDeltas) -> None:
+    def __init__(self, deltas: AsyncDeltas, stop: Stop) -> None:
         self._deltas = deltas
+        self._stop = stop
 
     def __aiter__(self) -> AsyncIterator[DeltaMessage]:
         return self
 
-    def __anext__(self) -> Awaitable[DeltaMessage]:
-        return self._deltas.__anext__()
+    async def __anext__(self) -> DeltaMessage:
+        if self._stop.is_set:
+            await self.aclose()
+        try:
+            return await self._deltas.__anext__()
+        except Cancelled:
+            await self.aclose()
+            raise StopAsyncIteration from None
+
+    def cancel(self) -> None:
+        """Ends it from any thread or task: whoever iterates it comes to the end; what has come is kept."""
+        self._stop.set()
 
     async def aclose(self) -> None:
-        """Ends it here; what has come is kept."""
-        await self._deltas.aclose()
+        """Ends it here; what has come is kept. While another task iterates it, it is ended there, as by `cancel`."""
+        try:
+            await self._deltas.aclose()
+        except RuntimeError:
+            if not inspect.isasyncgen(self._deltas) or not self._deltas.ag_running:
+                raise
+            self.cancel()
+        else:
+            self._closed()
+
+    def _closed(self) -> None:
+        """Nothing more will come."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -107,31 +168,20 @@ class PromptStream(DeltaStream, _Answer):
     interrupted while something else still refers to it (a cell of a notebook), read it in a `with` block.
     """
 
-    def __init__(self, asked: Asked, deltas: Deltas) -> None:
-        DeltaStream.__init__(self, deltas)
+    def __init__(self, asked: Asked, deltas: Deltas, stop: Stop) -> None:
+        DeltaStream.__init__(self, deltas, stop)
         _Answer.__init__(self, asked)
 
-    def close(self) -> None:
-        """Closes the connection; what has come is kept."""
-        super().close()
-        self._asked.stop()
-
-    def abort(self) -> None:
-        """Ends it from another thread: the one that reads it wakes and closes the connection; what has come is kept.
-
-        A thread that waits for the first byte of an answer wakes when that comes.
-        """
-        self._asked.abort()
+    def _closed(self) -> None:
+        self._asked.end()
 
 
 class AsyncPromptStream(AsyncDeltaStream, _Answer):
     """The async twin of `PromptStream`."""
 
-    def __init__(self, asked: Asked, deltas: AsyncDeltas) -> None:
-        AsyncDeltaStream.__init__(self, deltas)
+    def __init__(self, asked: Asked, deltas: AsyncDeltas, stop: Stop) -> None:
+        AsyncDeltaStream.__init__(self, deltas, stop)
         _Answer.__init__(self, asked)
 
-    async def aclose(self) -> None:
-        """Closes the connection; what has come is kept."""
-        await super().aclose()
-        self._asked.stop()
+    def _closed(self) -> None:
+        self._asked.end()

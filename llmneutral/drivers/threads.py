@@ -115,6 +115,10 @@ class Pumped:
             with contextlib.suppress(Exception):
                 abort()
 
+    def abort(self) -> None:
+        """Wakes a task that waits for the next chunk: as if none came any more; from any thread."""
+        self._put(_END, None)
+
     def _pump(self) -> None:
         try:
             while self._room.acquire() and not self._stopped.is_set():
