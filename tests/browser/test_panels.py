@@ -379,6 +379,6 @@ def test_where_nobody_trusts_the_file_what_was_saved_can_still_be_read(page: Not
         expect(shown.get_by_text(text).first).to_be_visible()
         expect(shown.get_by_text("Loading widget")).to_have_count(0)
         assert shown.locator("style").count() == 0
-    foreign.screenshot(SHOTS / "panel-untrusted-payload.png", PLACE["payload"])
+    shoot(foreign, "untrusted-payload", "payload")
     assert foreign.external == []
     foreign.close()

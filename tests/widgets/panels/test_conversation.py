@@ -323,6 +323,23 @@ def test_a_long_one_shows_its_end_and_a_button_brings_earlier_ones() -> None:
     panel.close()
 
 
+def test_a_tab_says_that_it_is_coming_and_is_empty_where_it_fails(
+    panel: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tabs = panel.box.children[1]
+    seen: list[str] = []
+
+    def fails(*_: object) -> None:
+        seen.append(text(tabs.children[1]))
+        raise RuntimeError("no view")
+
+    monkeypatch.setattr("llmneutral_widgets.panels.conversation.StackView", fails)
+    tabs.selected_index = 1
+    assert seen == ["One moment …"]
+    assert tabs.children[1].children == ()
+    assert isinstance(panel.last_error, RuntimeError)
+
+
 def test_the_tabs_show_the_conversation_as_it_is(panel: Conversation) -> None:
     tabs = panel.box.children[1]
     assert tabs.titles == ("Talk", "Stack", "Payloads", "Deltas", "Usage")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from llmneutral import CONFIGS
@@ -47,6 +49,7 @@ def test_credentials_that_are_no_key() -> None:
         ({"key_variable": "A_KEY"}, "no key"),
         ({"key_variable": "A_TOKEN", "key_words": "Cloud credentials"}, "no Cloud credentials"),
         ({"problem": "no model: give model=…"}, "no model"),
+        ({"problem": "it is not installed (/a/path). Run this"}, "it is not installed"),
         ({"problem": "x" * 70}, "x" * 60 + "…"),
         ({"key_variable": "A_KEY", "key_set": True}, None),
         ({}, None),
@@ -69,5 +72,5 @@ def test_words_are_about_names_that_there_are() -> None:
 
 def test_a_table_says_what_else_is_missing_and_begins_with_who_can_answer() -> None:
     output = configs_page([{**ROW, "problem": "no model: give model=…"}, {**ROW, "name": "local"}])
-    assert '<b class="tag warn">not ready</b> no model: give model=…' in output
+    assert re.search(r'<b class="tag warn">not ready</b><span title="[^"]*"> no model: give model=…</span>', output)
     assert output.index("embedded model") < output.index(">openai<")

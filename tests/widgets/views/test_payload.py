@@ -106,6 +106,19 @@ def test_settings_tools_and_form_have_rows() -> None:
     assert "form of the answer" in shown(output_schema={"type": "object"})
 
 
+def test_an_empty_cell_says_where_the_form_is() -> None:
+    schema = {"type": "object"}
+    nested = Column(api="x", payload={"generationConfig": {"responseJsonSchema": schema, "responseMimeType": "json"}})
+    cells_of = row_of(
+        comparison([], [nested, Column(api="y", payload={"a": 1})], output_schema=schema), "form of the answer"
+    )
+    assert cells_of[1] == "<small>above: generationConfig.responseJsonSchema</small>"
+    assert cells_of[2] == "<small>no field of its own: the changes at the head tell how</small>"
+    found = llmneutral.convert("hi", "gemini_native", output_schema={**schema, "properties": {}}, trace=True)
+    output = comparison([], [column("gemini_native", found)], output_schema=schema)
+    assert "above: generationConfig.response" in row_of(output, "form of the answer")[1]
+
+
 def test_the_head_of_a_column() -> None:
     made = conversions()["anthropic_messages"]
     head = comparison([], [column("anthropic_messages", made, checked="anthropic 2.4 types")]).partition("<tbody>")[0]

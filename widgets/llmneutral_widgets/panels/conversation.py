@@ -14,7 +14,7 @@ from llmneutral_widgets.asking import Outcome, Question, ask_until
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
 from llmneutral_widgets.failures import cleaned
-from llmneutral_widgets.panel_sink import PanelSink
+from llmneutral_widgets.panel_sink import PanelSink, dispose
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.choosing import ProviderPicker
 from llmneutral_widgets.panels.payloads import PayloadView
@@ -29,6 +29,7 @@ from llmneutral_widgets.views.transcript import SECTIONS, transcript_page
 
 _ROOM = 1024 * 1024
 """Characters of exchanges that are saved below a panel: each answer writes them anew."""
+WAIT = "One moment …"
 HINT = "Tab leads from the question to Send. While a cell runs, the buttons may answer only when it has ended."
 
 
@@ -295,8 +296,15 @@ class _Tabs:
         if at in self._views:
             self._views[at].refresh()
         elif at:
-            view = self._views[at] = self._makers[at]()
-            self.box.children[at].children = [view.box]
+            waiting = piece(str(part(tag("p", tag("small", WAIT)))))
+            self.box.children[at].children = [waiting]  # seen at once; the view may take a second
+            made: list[Any] = []
+            try:
+                self._views[at] = self._makers[at]()
+                made = [self._views[at].box]
+            finally:
+                self.box.children[at].children = made
+                dispose(waiting)
 
     def close(self) -> None:
         """Takes the views off the page."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets import session
 from llmneutral_widgets.bundles import definition
+from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation
 
@@ -48,7 +49,10 @@ def conversation_of(source: Source) -> Conversation | None:
     if isinstance(source, Conversation):
         return source
     if source is None or isinstance(source, str):
-        return session.current().known(source)
+        try:
+            return session.current().known(source)
+        except OptionError as error:
+            raise OptionError(f"{error}; a text of yours is none: add it to a PromptStack, and show that") from None
     return None
 
 

@@ -18,6 +18,10 @@ TOOLS = frozenset("tools tool_choice parallel_tool_calls toolConfig tool_config 
 FORMS = frozenset("response_format text output_config outputConfig output_format".split())
 
 
+NESTED_FORMS = frozenset("responseJsonSchema responseSchema responseMimeType".split())
+"""Keys about the form of the answer that stand one level deeper, among the settings."""
+
+
 class Layout(NamedTuple):
     """Where the parts of one payload go.
 
@@ -65,6 +69,15 @@ def layout(payload: Mapping[str, Any], trace: Trace) -> Layout:
         tools=tuple([key for key in plain if key in TOOLS]),
         form=tuple([key for key in plain if key in FORMS]),
     )
+
+
+def nested_form(payload: Mapping[str, Any]) -> str | None:
+    """Returns where the form of the answer stands among the settings: `generationConfig.responseSchema`, or None."""
+    for key, value in payload.items():
+        found = [name for name in value if name in NESTED_FORMS] if isinstance(value, Mapping) else []
+        if found:
+            return f"{key}.{min(found)}"
+    return None
 
 
 def unit_of(payload: Mapping[str, Any], pointer: str) -> str | None:

@@ -42,7 +42,7 @@ def lacking(row: Row) -> str | None:
         return "SDK not installed"
     if row.get("key_variable") and not row.get("key_set"):
         return f"no {row.get('key_words') or 'key'}"
-    problem = str(row.get("problem") or "").partition(":")[0]
+    problem = str(row.get("problem") or "").partition(":")[0].partition(" (")[0]
     return line(problem, 60) or None
 
 
@@ -76,7 +76,10 @@ def _row(row: Mapping[str, Any], is_current: bool) -> Html:
 
 
 def _problem(row: Row) -> Html:
-    return tag("div", badge("not ready", "warn"), f" {row['problem']}") if row.get("problem") else Html()
+    """What else is missing, in short; its place tells all of it."""
+    told = str(row.get("problem") or "")
+    short = line(told.partition(" (")[0], 60)
+    return tag("div", badge("not ready", "warn"), tag("span", f" {short}", title=told)) if told else Html()
 
 
 def _sdk(row: Mapping[str, Any]) -> Html:

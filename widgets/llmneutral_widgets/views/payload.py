@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from llmneutral_widgets.views.aligned import escaped, layout, rows
+from llmneutral_widgets.views.aligned import escaped, layout, nested_form, rows
 from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, tool_name
 from llmneutral_widgets.views.changes import (
     Change,
@@ -331,8 +331,16 @@ class _Comparison:
         if not neutral and not any(keys):
             return Html()
         first = join([tag("div", tag("b", name), class_="role"), tag("pre", _neutral(neutral)) if neutral else Html()])
-        cells = [self.keys_cell(i, found) for i, found in enumerate(keys)]
+        cells = [self.keys_cell(i, found) if found else self.elsewhere(i, part) for i, found in enumerate(keys)]
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in (first, *cells)])
+
+    def elsewhere(self, i: int, part: str) -> Html:
+        """Where the tools, or the form of the answer, are that have no key of their own here."""
+        payload = self.columns[i].payload
+        if not payload or part == "settings":
+            return Html()
+        nested = nested_form(payload) if part == "form" else None
+        return tag("small", f"above: {nested}" if nested else "no field of its own: the changes at the head tell how")
 
     def keys_cell(self, i: int, keys: Sequence[str]) -> Html:
         """Some keys of a payload as one piece of JSON."""
