@@ -1,72 +1,130 @@
-"""What TAB offers, as IPython asks for it; a real kernel's TAB is tried in test_prompting."""
+"""What TAB offers, as IPython's own completer gives it; a real kernel's TAB is tried in test_prompting."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 
-from llmneutral_widgets.completion import completers, names_completer
+import llmneutral
+from tests.widgets.shell import Cells, running
 
-
-class City:
-    """A class of the user's."""
-
-
-def weather() -> None:
-    """A function of the user's."""
-
-
-NAMES = {"city": "Rome", "City": City, "weather": weather, "_hidden": 1, "exit": print, "form": {"type": "object"}}
-IP = SimpleNamespace(user_ns=NAMES, user_ns_hidden={"exit"})
+NAMES = """
+import llmneutral
+city, City, _hidden, form = "Rome", type("City", (), {}), 1, {"type": "object"}
+def weather(): ...
+"""
 
 
-def offered(line: str, symbol: str) -> list[str]:
-    command = line.split(None, 1)[0]
-    event = SimpleNamespace(line=line, symbol=symbol, command=command, text_until_cursor=line)
-    return completers()[command](IP, event)
+@pytest.fixture
+def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
+    for name in ("talk.ipynb", "talk.json", "rec.jsonl", "prices.toml", "my file.png", "b[1].png", "sub/inner.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with running(is_kernel=True) as found:
+        found.run(NAMES)
+        found.run("%prompt -p {{echo}} -c travel Hi")
+        yield found
+
+
+def tab(cells: Cells, line: str) -> list[str]:
+    """What the line becomes by each of the completions."""
+    with provisionalcompleter():
+        return [line[: each.start] + each.text for each in cells.shell.Completer.completions(line, len(line))]
+
+
+OFFERED = [
+    # options and their values
+    ("%%prompt --te", ["%%prompt --temperature"]),
+    ("x = %prompt --te", ["x = %prompt --temperature"]),
+    ("%prompt --effort me", ["%prompt --effort medium"]),
+    ("%prompt --effort=me", ["%prompt --effort=medium"]),
+    ("%prompt -f ", [f"%prompt -f {form}" for form in ("html", "text", "json", "code")]),
+    ("%prompt --set parallel", ["%prompt --set parallel_tool_calls="]),
+    ("%prompt -t we", ["%prompt -t weather"]),
+    ("%prompt --schema ", ["%prompt --schema City", "%prompt --schema form"]),
+    ("%%prompt --compare chat_completions,anthr", ["%%prompt --compare chat_completions,anthropic_messages"]),
+    ("%stack --", ["%stack --all", "%stack --help", "%stack --out"]),
+    ("%payload --r", ["%payload --round"]),
+    ("%deltas --", ["%deltas --help", "%deltas --provider", "%deltas --round"]),
+    ("%usage ", ["%usage --by", "%usage --help", "%usage --prices", "%usage --reset"]),
+    ("%usage --by ", [f"%usage --by {word}" for word in ("provider", "model", "stack", "day")]),
+    ("%provider -", ["%provider --help", "%provider -h"]),
+    # commands, conversations, APIs, providers
+    ("%stack ", [f"%stack {word}" for word in "list use reset drop save load default travel".split()]),
+    ("%stack re", ["%stack reset"]),
+    ("%stack use ", ["%stack use default", "%stack use travel"]),
+    ("%stack reset tr", ["%stack reset travel"]),
+    ("%prompt -c tr", ["%prompt -c travel"]),
+    ("%prompt --stack=tr", ["%prompt --stack=travel"]),
+    ("%deltas s", ["%deltas save"]),
+    ("%payload anthr", ["%payload anthropic_messages"]),
+    ("%payload gemini anthr", ["%payload gemini anthropic_messages"]),
+    ("%payload chat_completions,anthr", ["%payload chat_completions,anthropic_messages"]),
+    ("%provider pre", ["%provider preset"]),
+    ("%provider anthr", ["%provider anthropic"]),
+    ("%provider key anthr", ["%provider key anthropic"]),
+    ("%provider preset mine anthr", ["%provider preset mine anthropic"]),
+    ("%provider anthropic/", ["%provider anthropic/claude-sonnet-5-5"]),
+    ("%prompt -p loc", [f"%prompt -p {name}" for name in ("local", "local-messages", "local-responses")]),
+    ("%prompt -p rep", ["%prompt -p replay", "%prompt -p replay:"]),
+    # files
+    ("%stack load ta", ["%stack load talk.ipynb", "%stack load talk.json"]),
+    ("%stack save ta", ["%stack save talk.ipynb", "%stack save talk.json"]),
+    ("%stack load su", ["%stack load sub/"]),
+    ("%stack load sub/", ["%stack load sub/inner.json"]),
+    ("%deltas save re", ["%deltas save rec.jsonl"]),
+    ("%usage --prices pr", ["%usage --prices prices.toml"]),
+    ("%usage --prices=pr", ["%usage --prices=prices.toml"]),
+    ("%%prompt -p replay:re", ["%%prompt -p replay:rec.jsonl"]),
+    ("%prompt -a my", ['%prompt -a "my file.png"']),
+    ("%prompt -a 'my f", ['%prompt -a "my file.png"']),
+    ("%prompt -a b[1", ["%prompt -a b[1].png"]),
+    # variables
+    ("%prompt {{ci", ["%prompt {{city"]),
+    ("%prompt -s '{{ci", ["%prompt -s '{{city"]),
+    ("%stack load {{ci", ["%stack load {{city"]),
+    ("%%prompt\nWhat is {{ci", ["%%prompt\nWhat is {{city"]),
+]
+
+
+@pytest.mark.parametrize(("line", "lines"), OFFERED, ids=[line for line, _ in OFFERED])
+def test_exactly_this_is_offered(cells: Cells, line: str, lines: list[str]) -> None:
+    """Nothing of Python stands among it, whatever finds Python's names."""
+    for use_jedi in (True, False):
+        cells.shell.Completer.use_jedi = use_jedi
+        assert sorted(tab(cells, line)) == sorted(lines)
+
+
+def test_every_api_and_every_provider_is_offered(cells: Cells) -> None:
+    assert {f"%payload {mode}" for mode in llmneutral.API_MODES} <= {*tab(cells, "%payload ")}
+    assert "%payload all" in tab(cells, "%payload ")
+    assert {f"%prompt -p {name}" for name in llmneutral.CONFIGS} <= {*tab(cells, "%prompt -p ")}
+    assert "%prompt -m gpt-6-luna" in tab(cells, "%prompt -m gpt")
 
 
 @pytest.mark.parametrize(
-    ("line", "symbol", "expected"),
-    [
-        ("%%prompt --te", "--te", ["--temperature"]),
-        ("%%prompt --compare chat_completions,anthropic", "anthropic", ["anthropic_messages"]),
-        ("%prompt -t ", "", ["weather"]),
-        ("%prompt --schema ", "", ["City", "form"]),
-        ("%prompt --set parallel", "parallel", ["parallel_tool_calls="]),
-        ("%prompt --effort me", "me", ["medium"]),
-        ("%provider ", "", ["list", "key", "preset"]),
-        ("%usage --by ", "", ["provider", "model", "stack", "day"]),
-        ("%prompt a question", "question", []),
-        ("%prompt {{ci", "ci", ["city"]),
-    ],
+    "line",
+    ["%prompt why is --te", "%prompt a question we", "%prompt -- we", "%%prompt --raw\nwe", "x = {{ci", "%time we"],
 )
-def test_lines(line: str, symbol: str, expected: list[str]) -> None:
-    assert offered(line, symbol) == expected
+def test_the_text_of_a_question_and_other_cells_are_left_alone(cells: Cells, line: str) -> None:
+    cells.shell.Completer.use_jedi = False
+    before = tab(cells, line)
+    cells.shell.extension_manager.unload_extension("llmneutral")
+    assert before == tab(cells, line)
 
 
-def test_who_can_be_asked() -> None:
-    assert {"local", "local-messages", "local-responses"} <= {*offered("%prompt -p loc", "loc")}
-    assert offered("%prompt -c ", "") == ["default"]
-    assert "gpt-6-luna" in offered("%prompt -m gpt", "gpt")
+def test_a_path_in_the_home_folder_stays_one(cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tab(cells, "%stack load ~/tal") == ["%stack load ~/talk.ipynb", "%stack load ~/talk.json"]
 
 
-def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.png", "ab.png", "b[1].png"):
-        (tmp_path / name).touch()
-    assert offered("%prompt -a a", "a") == ["a.png", "ab.png"]
-    assert offered("%prompt -a b[1", "1") == ["1].png"]
-
-
-def test_names_behind_braces_anywhere() -> None:
-    def names(before: str) -> list[Any]:
-        return names_completer(IP, SimpleNamespace(text_until_cursor=before))
-
-    assert names("What is {{ci") == ["city"]
-    assert names("What is {{ ") == ["City", "In", "Out", "city", "form", "last_error", "weather"]
-    assert names("nothing") == []
-    assert names("{{city}} and then") == []
+def test_it_is_quick(cells: Cells) -> None:
+    tab(cells, "%prompt -p ")
+    began = time.perf_counter()
+    tab(cells, "%prompt -p ")
+    assert time.perf_counter() - began < 0.2

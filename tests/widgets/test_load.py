@@ -48,6 +48,7 @@ def state(shell: Any) -> dict[str, Any]:
         "registry": sorted(shell.magics_manager.registry),
         "configurables": sorted([type(each).__name__ for each in shell.configurables]),
         "hooks": {str(key): len(list(chain)) for table in (hooks.strs, hooks.regexs) for key, chain in table.items()},
+        "matchers": len(shell.Completer.custom_matchers),
         "formatters": formatters,
         "events": {name: len(callbacks) for name, callbacks in shell.events.callbacks.items()},
         "transformers": len(shell.input_transformer_manager.token_transformers),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral_widgets.options import OptionError, all_words, expression_start, setting, split
+from llmneutral_widgets.options import OptionError, all_words, expression_start, setting, split, typed_words
 from llmneutral_widgets.prompt_line import EFFORTS, GRAMMARS, PAYLOAD, PROMPT, STACK, USAGE, PromptLine, parse_prompt
 
 SETTINGS = ["temperature", "max_tokens", "seed", "tool_choice", "extra_body", "reasoning_effort", "fetch", "stream"]
@@ -266,17 +266,41 @@ SOURCES = {
         ("-a pic", ["pic1.png"]),
         ("-t f", []),
         ("a question ", []),
-        ("--raw ", []),
+        ("--raw ", sorted(option.names[-1] for option in PROMPT.options)),
     ],
 )
 def test_completion(before: str, found: list[str]) -> None:
-    assert PROMPT.complete(before, SOURCES) == found
+    assert list(PROMPT.complete(before, SOURCES).words) == found
 
 
 def test_completion_of_options_and_commands() -> None:
-    assert set(PROMPT.complete("-", {})) == {name for option in PROMPT.options for name in option.names}
-    assert STACK.complete("s", {}) == ["save"]
-    assert STACK.complete("save x", {}) == []
+    assert set(PROMPT.complete("-", {}).words) == {name for option in PROMPT.options for name in option.names}
+    assert STACK.complete("s", {}).words == ["save"]
+    assert STACK.complete("save x", {}).words == []
+    assert STACK.complete("load x ", {"files": lambda start: ["y"]}).words == ["--all", "--help", "--out"]
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "words"),
+    [
+        ("", "", []),
+        ("a ", "", ["a"]),
+        ("-p 'a b", "'a b", ["-p"]),
+        ('-s "a b" c', "c", ["-s", "a b"]),
+        ("a'b c", "a'b c", []),
+        ("{{a b}} c", "c", ["{{a b}}"]),
+        ("{{a", "{{a", []),
+    ],
+)
+def test_the_word_that_is_being_typed(before: str, typed: str, words: list[str]) -> None:
+    assert typed_words(before) == (words, typed)
+
+
+@given(st.text())
+def test_every_line_can_be_completed(before: str) -> None:
+    for grammar in (PROMPT, STACK):
+        offer = grammar.complete(before, SOURCES)
+        assert before.endswith(offer.typed)
 
 
 @pytest.mark.parametrize(

@@ -438,7 +438,7 @@ def test_a_cell_shows_its_exchange_once_and_another_cell_shows_it_again(kernel: 
     [
         ("%%prompt --temp", "--temperature"),
         ("%prompt -p anth", "anthropic"),
-        ("%%prompt --compare chat_completions,anth", "anthropic_messages"),
+        ("%%prompt --compare chat_completions,anth", "chat_completions,anthropic_messages"),
         ("%%prompt --set temper", "temperature="),
         ("%%prompt\nWhat is {{my_uni", "my_unique_name"),
         ("%prompt {{ my_uni", "my_unique_name"),

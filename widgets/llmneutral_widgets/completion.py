@@ -1,58 +1,63 @@
-"""TAB in the lines of the magics, and behind `{{` anywhere."""
+"""TAB in the lines of the magics, and behind `{{` in them and in the text of a `%%prompt`."""
 
 from __future__ import annotations
 
 import glob
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
-from llmneutral_widgets.options import Grammar, expression_start
+from llmneutral_widgets.options import Offer, expression_start
 from llmneutral_widgets.prompt_line import CALL_OPTIONS, GRAMMARS, PROMPT
 
-EXPRESSION = r"(?s).*\{\{\s*\w*$"
-"""What stands before the cursor when a name of `{{name}}` is being typed."""
+_LINE = re.compile(r"\s*(?:[\w.]+\s*=\s*)?(%{1,2}\w+)\s(.*)", re.DOTALL)
+_CELL = re.compile(r"\s*%%prompt\b")
 _MOST = 200
 
 
-def line_completer(grammar: Grammar) -> Callable[[Any, Any], list[str]]:
-    """Returns a completer for the line of one magic, as IPython's hook `complete_command` calls it."""
+def offered(ip: Any, cell: str, before: str) -> Offer:
+    """Returns what may stand where the cursor is; nothing where the line is none of ours.
 
-    def complete(ip: Any, event: Any) -> list[str]:
-        before = event.text_until_cursor.partition(event.command)[2]
-        if expression_start(before) is not None:
-            return names_completer(ip, event)
-        current = "" if not before or before[-1].isspace() else before.split()[-1]
-        # IPython completes the end of a word, from the last of its own separators on.
-        lead = current[: len(current) - len(event.symbol)] if current.endswith(event.symbol) else ""
-        found = grammar.complete(before, _sources(ip))
-        return [name[len(lead) :] for name in found if name.startswith(lead)][:_MOST]
-
-    return complete
-
-
-def names_completer(ip: Any, event: Any) -> list[str]:
-    """Completes the names of the user's variables behind `{{`."""
-    start = expression_start(event.text_until_cursor)
-    if start is None:
-        return []
-    hidden = set(getattr(ip, "user_ns_hidden", ()))
-    names = [name for name in ip.user_ns if name not in hidden and not name.startswith("_")]
-    return sorted([name for name in [*names, "In", "Out", "last_error"] if name.startswith(start)])
+    Args:
+        ip: The shell.
+        cell: The text of the cell.
+        before: The line of the cursor, up to it.
+    """
+    found = _LINE.fullmatch(before)
+    grammar = {**GRAMMARS, "%prompt": PROMPT}.get(found[1]) if found else None
+    if grammar is None and not _CELL.match(cell):
+        return Offer("")
+    if (start := expression_start(before)) is not None:
+        return Offer(start, [name for name in _names(ip) if name.startswith(start)][:_MOST])
+    if grammar is None or found is None:
+        return Offer("")
+    offer = grammar.complete(found[2], _sources(ip))
+    return Offer(offer.typed, offer.words[:_MOST])
 
 
-def completers() -> dict[str, Callable[[Any, Any], list[str]]]:
-    """Returns the completers by the magic's name, as it stands in a line."""
-    found = {name: line_completer(grammar) for name, grammar in GRAMMARS.items()}
-    found["%prompt"] = line_completer(PROMPT)
-    return found
+@cache
+def matcher_of(ip: Any) -> Callable[[Any], Any]:
+    """Returns what IPython's completer asks before all others, which are silent where it has something to offer."""
+    from IPython.core import completer
+
+    @completer.context_matcher(identifier="llmneutral", priority=100)  # type: ignore[untyped-decorator]
+    def match(context: Any) -> Any:
+        offer = offered(ip, context.full_text, context.text_until_cursor)
+        shown = [completer.SimpleCompletion(word, type="magic") for word in offer.words]
+        return {"completions": shown, "matched_fragment": offer.typed, "suppress": True, "ordered": True}
+
+    made: Callable[[Any], Any] = match
+    return made
 
 
 def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
     """What there is of each kind of value, given its beginning."""
     return {
-        "providers": lambda _: _session().providers.names(),
+        "providers": _providers,
         "models": lambda _: _models(),
-        "files": lambda start: [*glob.glob(f"{glob.escape(start)}*")][:_MOST],
+        "files": _files,
         "callables": lambda _: _of_user(ip, lambda value: callable(value) and not isinstance(value, type)),
         "classes": lambda _: _of_user(ip, lambda value: isinstance(value, (type, dict))),
         "settings": lambda _: _settings(),
@@ -65,6 +70,24 @@ def _session() -> Any:
     from llmneutral_widgets.session import current
 
     return current()
+
+
+def _files(start: str) -> list[str]:
+    """The files and folders whose path begins so; folders end in a slash."""
+    home = os.path.expanduser("~") if start.startswith("~/") else ""
+    found = glob.glob(f"{glob.escape(home + start[1:] if home else start)}*")
+    named = [f"~{path[len(home) :]}" if home else path for path in found]
+    return [f"{name}/" if os.path.isdir(path) else name for name, path in zip(named, found, strict=True)][:_MOST]
+
+
+def _providers(start: str) -> list[str]:
+    """Names of configs; behind a name and a slash its model; behind `replay:` files."""
+    if start.startswith("replay:"):
+        return [f"replay:{file}" for file in _files(start.removeprefix("replay:"))]
+    rows = _session().providers.rows()
+    if "/" in start:
+        return [f"{row['name']}/{row['model']}" for row in rows if row["model"]]
+    return [*[row["name"] for row in rows if not row["name"].startswith("replay:")], "replay:"]
 
 
 def _models() -> list[str]:
@@ -83,6 +106,11 @@ def _apis() -> list[str]:
     return [*llmneutral.API_MODES, "all"]
 
 
+def _names(ip: Any) -> list[str]:
+    """The user's variables, and what else an expression may begin with."""
+    return sorted({*_of_user(ip, lambda _: True), "In", "Out", "last_error"})
+
+
 def _of_user(ip: Any, is_wanted: Callable[[Any], bool]) -> list[str]:
     hidden = set(getattr(ip, "user_ns_hidden", ()))
-    return [name for name, value in ip.user_ns.items() if name[0] != "_" and name not in hidden and is_wanted(value)]
+    return [name for name, value in ip.user_ns.items() if name[:1] != "_" and name not in hidden and is_wanted(value)]

@@ -7,11 +7,10 @@ the formatters are told our classes by name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from llmneutral_widgets.cells import RUNS, number_of
-from llmneutral_widgets.completion import EXPRESSION, completers, names_completer
+from llmneutral_widgets.completion import matcher_of
 from llmneutral_widgets.magics import magics_class, question_class
 
 BUNDLED = {
@@ -24,7 +23,6 @@ BUNDLED = {
 }
 """Classes of the face that show themselves in a notebook -> the module they say they are of."""
 EXCHANGES = ("Exchange", "Exchanges")
-_HOOK = "complete_command"
 
 
 class _Loaded:
@@ -33,7 +31,7 @@ class _Loaded:
     def __init__(self, ip: Any) -> None:
         self.ip = ip
         self.magics = magics_class()(shell=ip)
-        self.completers = completers()
+        self.matcher = matcher_of(ip)
         self.events = {"pre_run_cell": _begin, "post_run_cell": _end}
 
 
@@ -41,15 +39,13 @@ _LOADED: dict[int, _Loaded] = {}
 
 
 def load(ip: Any) -> None:
-    """Registers magics, formatters, completers, events, and the reader of `%prompt …?`, once."""
+    """Registers magics, formatters, a completer, events, and the reader of `%prompt …?`, once."""
     if id(ip) in _LOADED:
         return
     found = _LOADED[id(ip)] = _Loaded(ip)
     ip.register_magics(found.magics)
     _register_formatters(ip)
-    for name, complete in found.completers.items():
-        ip.set_hook(_HOOK, complete, str_key=name)
-    ip.set_hook(_HOOK, names_completer, re_key=EXPRESSION)
+    ip.Completer.custom_matchers.append(found.matcher)
     for event, callback in found.events.items():
         ip.events.register(event, callback)
     ip.input_transformer_manager.token_transformers.append(question_class())
@@ -63,7 +59,8 @@ def unload(ip: Any) -> None:
     ip.input_transformer_manager.token_transformers.remove(question_class())
     for event, callback in found.events.items():
         ip.events.unregister(event, callback)
-    _unhook(ip, {*found.completers.values(), names_completer})
+    ip.Completer.custom_matchers.remove(found.matcher)
+    matcher_of.cache_clear()
     _unregister_formatters(ip)
     for kind, magics in found.magics.magics.items():
         for name in magics:
@@ -121,18 +118,7 @@ def _show_elsewhere(value: Any) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Completers and events
-
-
-def _unhook(ip: Any, ours: set[Callable[..., Any]]) -> None:
-    dispatcher = ip.strdispatchers.get(_HOOK)
-    if dispatcher is None:
-        return
-    for table in (dispatcher.strs, dispatcher.regexs):
-        for key, chain in list(table.items()):
-            chain.chain = [entry for entry in chain.chain if getattr(entry[1], "__func__", entry[1]) not in ours]
-            if not chain.chain:
-                del table[key]
+# Events
 
 
 def _begin(info: Any) -> None:

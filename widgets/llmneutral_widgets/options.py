@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -82,6 +82,8 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         has_text: Whether what follows the options is a text; else they may stand anywhere among words.
         conflicts: Pairs of fields that contradict each other, with the reason.
         commands: The first words there are, for completion.
+        sources: What completes words: command -> kind of each word behind it; "" is for lines without a command, and
+            the last kind there is for all further words.
     """
 
     magic: str
@@ -91,6 +93,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
     has_text: bool = False
     conflicts: tuple[tuple[str, str, str], ...] = ()
     commands: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = {}
 
     def parse(self, line: str) -> Line:
         """Reads a line.
@@ -161,22 +164,61 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(f"  {head:<{width}}{words}" if len(head) < width else f"  {head}\n  {'':<{width}}{words}")
         return "\n".join(lines)
 
-    def complete(self, before: str, sources: Sources) -> list[str]:
+    def complete(self, before: str, sources: Sources) -> Offer:
         """Returns what may stand where the cursor is.
 
         Args:
             before: The line up to the cursor, without the magic's name.
             sources: What there is of each kind of value.
         """
-        words = before.split()
-        current = "" if not words or before[-1:].isspace() else words.pop()
-        last = words[-1] if words else ""
-        option = next((o for o in self.options if o.metavar and last in o.names), None)
+        words, typed = typed_words(before)
+        rest: list[str] = []
+        option: Option | None = None
+        for word in words:
+            if option is not None:  # the word is its value
+                option = None
+            elif is_option(word) and word != "--":
+                name, equals, _ = word.partition("=")
+                option = None if equals else self._valued(name)
+            elif self.has_text:  # the text has begun
+                return Offer(typed)
+            else:
+                rest.append(word)
         if option is not None:
-            return _values_for(option, current, sources)
-        if is_option(current) or current == "-":
-            return sorted(name for o in self.options for name in o.names if name.startswith(current))
-        return [word for word in self.commands if not words and word.startswith(current)]
+            return Offer(typed, _values_for(option, unclosed(typed), sources))
+        name, equals, value = typed.partition("=")
+        if equals and (option := self._valued(name)) is not None:
+            found = _values_for(option, unclosed(value), sources)
+            return Offer(typed, [f"{name}={each}" for each in found])
+        return Offer(typed, self._words_for(rest, unclosed(typed), sources))
+
+    def _valued(self, name: str) -> Option | None:
+        """The option of a name, if it takes a value."""
+        return next((option for option in self.options if option.metavar and name in option.names), None)
+
+    def _words_for(self, before: Sequence[str], start: str, sources: Sources) -> list[str]:
+        """What may stand for a word that is no option's value; an option, where there is nothing else."""
+        if start.startswith("-"):
+            return sorted(name for option in self.options for name in option.names if name.startswith(start))
+        found = [command for command in self.commands if not before and command.startswith(start)]
+        kinds, place = self.sources.get(before[0] if before else "", ()), max(0, len(before) - 1)
+        if not kinds and before and before[0] not in self.commands:
+            kinds, place = self.sources.get("", ())[-1:], 0
+        if place < len(kinds):
+            found += [name for name in _from(kinds[place], start, sources) if name not in found]
+        return found if found or start else sorted(option.names[-1] for option in self.options)
+
+
+class Offer(NamedTuple):
+    """What may stand in the place of the word at the cursor.
+
+    Attributes:
+        typed: That word, as it is typed.
+        words: What it may become.
+    """
+
+    typed: str
+    words: Sequence[str] = ()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -231,6 +273,33 @@ def all_words(line: str) -> list[str]:
     return words
 
 
+def typed_words(before: str) -> tuple[list[str], str]:
+    """Returns the words before the cursor, and the one that is being typed, as it stands."""
+    words: list[str] = []
+    at = begin = 0
+    while found := WORD.match(before, at):
+        at, begin = found.end(), found.start(1)
+        if at == len(before):
+            return words, found[1]
+        if not before[at].isspace():  # a quote that is open yet
+            return words, before[begin:]
+        words.append(unquoted(found[1]))
+    return words, before[at:].lstrip()
+
+
+def unclosed(word: str) -> str:
+    """Returns a word that is being typed without its quotes, the last of which may be open."""
+    whole = unquoted(word)
+    return whole[1:] if whole[:1] in ("'", '"') else whole
+
+
+def in_quotes(word: str) -> str:
+    """Returns a word as it has to be written on a line."""
+    if WORD.fullmatch(word) and "'" not in word and '"' not in word:
+        return word
+    return next((f"{mark}{word}{mark}" for mark in "\"'" if mark not in word), word)
+
+
 def unquoted(word: str) -> str:
     """Returns a word without its quotes; those inside `{{…}}` belong to the expression."""
     return _QUOTED.sub(lambda found: found[1] or found[2] or found[3] or "", word)
@@ -264,16 +333,21 @@ def _put(values: dict[str, Any], option: Option, name: str, read: Any) -> None:
         values[option.field] = read
 
 
-def _values_for(option: Option, current: str, sources: Sources) -> list[str]:
-    """What completes a value: of a list, the last entry; of `KEY=VALUE`, the key."""
+def _values_for(option: Option, start: str, sources: Sources) -> list[str]:
+    """What completes a value."""
     if option.choices:
-        return [choice for choice in option.choices if choice.startswith(current)]
-    if option.source is None or option.source not in sources:
+        return [choice for choice in option.choices if choice.startswith(start)]
+    return [] if option.source is None else _from(option.source, start, sources)
+
+
+def _from(kind: str, start: str, sources: Sources) -> list[str]:
+    """What there is of a kind: of a list, the last entry is completed; of `KEY=VALUE`, the key."""
+    if kind not in sources:
         return []
-    head, comma, last = current.rpartition(",") if option.source == "apis" else ("", "", current)
-    ending = "=" if option.source == "settings" else ""
-    found = [f"{head}{comma}{name}{ending}" for name in sources[option.source](last)]
-    return sorted(name for name in found if name.startswith(current))
+    head, comma, last = start.rpartition(",") if kind == "apis" else ("", "", start)
+    ending = "=" if kind == "settings" else ""
+    found = [in_quotes(f"{head}{comma}{name}{ending}") for name in sources[kind](last) if name.startswith(last)]
+    return sorted(dict.fromkeys(found))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

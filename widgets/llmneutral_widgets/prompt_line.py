@@ -259,6 +259,7 @@ PROVIDER = Grammar(
     ),
     options=(O(names=("-h", "--help"), field="help", help="this text"),),
     commands=("list", "key", "preset"),
+    sources={"": ("providers",), "key": ("providers",), "preset": ("", "providers")},
 )
 STACK = Grammar(
     magic="%stack",
@@ -281,6 +282,7 @@ STACK = Grammar(
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("list", "use", "reset", "drop", "save", "load"),
+    sources={"": ("stacks",), "use": ("stacks",), "reset": ("stacks",), "save": ("files",), "load": ("files",)},
 )
 PAYLOAD = Grammar(
     magic="%payload",
@@ -297,6 +299,7 @@ PAYLOAD = Grammar(
         O(names=("-o", "--out"), field="out", metavar="NAME", read=identifier, help="variable for the result"),
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
+    sources={"": ("apis",)},
 )
 DELTAS = Grammar(
     magic="%deltas",
@@ -317,6 +320,7 @@ DELTAS = Grammar(
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("save",),
+    sources={"save": ("files",)},
 )
 USAGE = Grammar(
     magic="%usage",
