@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from llmneutral.drivers.dummy import DummyPromptDriver as DummyPromptDriver
     from llmneutral.drivers.fallback import FallbackDriver as FallbackDriver
     from llmneutral.drivers.google import GooglePromptDriver as GooglePromptDriver
+    from llmneutral.drivers.keys import given_keys as given_keys
     from llmneutral.drivers.local import LocalPromptDriver as LocalPromptDriver
     from llmneutral.drivers.making import make_driver as make_driver
     from llmneutral.drivers.mistral import MistralPromptDriver as MistralPromptDriver
@@ -361,6 +362,7 @@ __all__ = [
     "drivers_config",
     "error_from_response",
     "get_transport",
+    "given_keys",
     "key_variables",
     "lint",
     "load_recordings",
@@ -405,6 +407,7 @@ _PLACES = {
     "llmneutral.drivers.dummy": "DummyPromptDriver",
     "llmneutral.drivers.fallback": "FallbackDriver",
     "llmneutral.drivers.google": "GooglePromptDriver",
+    "llmneutral.drivers.keys": "given_keys",
     "llmneutral.drivers.local": "LocalPromptDriver",
     "llmneutral.drivers.making": "make_driver",
     "llmneutral.drivers.mistral": "MistralPromptDriver",

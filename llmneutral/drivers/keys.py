@@ -7,6 +7,8 @@ variables are those of the vendors' own documentation and SDKs.
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 
 from llmneutral.errors import ConfigurationError
 from llmneutral.profiles.hosts import OFFICIAL_URLS, find_endpoint, is_private, read_address
@@ -100,6 +102,14 @@ class ApiKey:
     def __init__(self, given: str | None, variables: tuple[str, ...]) -> None:
         self._given = (given or "").strip() or None
         self.variables = variables
+        if self._given:
+            with _LOCK:
+                _GIVEN.add(self)
+
+    @property
+    def given(self) -> str | None:
+        """The key that the caller gave, if it did."""
+        return self._given
 
     @property
     def name(self) -> str | None:
@@ -144,6 +154,20 @@ class ApiKey:
 
     def __repr__(self) -> str:
         return "key set" if self.is_set else "key not set"
+
+
+_GIVEN: weakref.WeakSet[ApiKey] = weakref.WeakSet()
+_LOCK = threading.Lock()
+
+
+def given_keys() -> frozenset[str]:
+    """Returns the keys that were given in code to drivers that are still there.
+
+    They stand in no environment: whoever shows or keeps texts must know them, to leave them out. It is for that only.
+    Those of the environment are told by name: `key_variables`.
+    """
+    with _LOCK:
+        return frozenset([key.given for key in _GIVEN if key.given])
 
 
 def key_variables_of(provider: str | None, base_url: str | None, own: str | None) -> tuple[str, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
+import llmneutral
 from llmneutral import ConfigurationError, drivers_config
 from llmneutral.drivers.keys import ADDRESSES, KEY_VARIABLES, ApiKey, address_of, is_local, key_variables_of
 from llmneutral.profiles.hosts import find_endpoint
@@ -96,3 +99,18 @@ def test_every_variable_belongs_to_an_endpoint() -> None:
         assert find_endpoint(endpoint, None) == endpoint
         assert variables
     assert address_of("nobody", "chat_completions") is None
+
+
+def test_keys_that_were_given_are_known_while_their_drivers_are_there() -> None:
+    driver = llmneutral.DummyPromptDriver(api_key=" given-in-code-for-this-test ")
+    assert "given-in-code-for-this-test" in llmneutral.given_keys()
+    del driver
+    gc.collect()
+    assert "given-in-code-for-this-test" not in llmneutral.given_keys()
+
+
+def test_keys_of_the_environment_were_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "of-the-environment-here")
+    key = ApiKey(None, ("SOME_KEY",))
+    assert (key.read(), key.given) == ("of-the-environment-here", None)
+    assert "of-the-environment-here" not in llmneutral.given_keys()

@@ -7,8 +7,11 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
 import time
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pydantic
 import pytest
@@ -76,6 +79,21 @@ def test_headers_and_addresses(text: str, shown: str) -> None:
         "a bearer of news",
         "xai-",
         "monkey=banana",
+        "authorization: required",
+        "Authorization: Required for all of these",
+        "authorization: see https://host.example/a2",
+        "api-key: see below",
+        "bearer tokens are good, and the pall-bearer carried it",
+        "Bearer authentication.",
+        'HEADERS = ("authorization", "x-api-key", "cookie")',
+        '{"required": ["authorization", "api-key"], "n": 12}',
+        '{"authorization": {"type": "string"}}',
+        'found = sent["x-api-key"], 123456',
+        "from net import authorization_headers_2",
+        r"C:\new\task-2024-report",
+        "-----BEGIN PRIVATE KEY-----\nis how such a file begins",
+        "internationalization_of_many_identifiers = telecommunications/extraordinarily",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E",
     ],
 )
 def test_ordinary_words_stay(text: str) -> None:
@@ -104,6 +122,141 @@ def test_a_value_in_every_spelling() -> None:
         assert "ecret" not in secrets.text(written)
 
 
+PLAIN = "plainkey-abc123"
+HOLDERS: tuple[Any, ...] = (
+    {"x-api-key": PLAIN},
+    {"Authorization": f"Bearer {PLAIN}"},
+    {"authorization": PLAIN},
+    {"all": [{"Proxy-Authorization": f"Basic {PLAIN}"}]},
+    {"X-Goog-Api-Key": PLAIN},
+    {"name": "x-api-key", "value": PLAIN},
+    ["x-api-key", PLAIN],
+    {"note": f"key: {KEY}"},
+    {"note": f"see\n{FORMS['openai']}"},
+    {"note": f"see\n{FORMS['amazon']}"},
+    {"url": "https://me:plainkey-abc123@host.example/x"},
+    {"url": "https://host.example/x?a=1&key=plainkey-abc123&b=2"},
+)
+"""Where keys stand: in headers of any shape, in texts, in addresses."""
+
+
+def deep(times: int) -> Callable[[str], str]:
+    """JSON in JSON in JSON."""
+
+    def spelled(text: str) -> str:
+        for _ in range(times):
+            text = json.dumps(text)
+        return text
+
+    return spelled
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+NOTATIONS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "JSON": deep(1),
+    "JSON in JSON": deep(2),
+    "JSON at depth 5": deep(5),
+    "Python": repr,
+    "Python in JSON": lambda text: json.dumps(repr(text)),
+    "an address": quote,
+    "an address, with slashes": lambda text: quote(text, safe=""),
+    "an address in an address": lambda text: quote(quote(text, safe=""), safe=""),
+    "base64": b64,
+    "base64 of addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "base64 in base64": lambda text: b64(b64(text)),
+    "base64 in lines": lambda text: base64.encodebytes((text * 5).encode()).decode(),
+    "base64 in JSON": lambda text: json.dumps(f"a file:\n{b64(text)}"),
+    "a data address": lambda text: f"data:text/plain;base64,{b64(text)}",
+}
+
+
+def unpacked(text: str) -> str:
+    """A text, and all that stands in base64 in it."""
+    found = [text]
+    for run in re.findall(r"[A-Za-z0-9+/_-]{16,}", text.replace("\\n", " ").replace("\n", "")):
+        run = run[: len(run) - (len(run) % 4 == 1)]
+        octets = base64.b64decode(run + "=" * (-len(run) % 4), altchars=b"-_" if "-" in run or "_" in run else None)
+        found.append(unpacked(octets.decode("latin-1")))
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize("holder", HOLDERS, ids=json.dumps)
+def test_a_key_in_every_notation(holder: Any, notation: str) -> None:
+    written = NOTATIONS[notation](json.dumps(holder))
+    shown = Secrets([KEY]).text(written)
+    told = unpacked(shown)
+    for secret in (PLAIN, KEY, "ecret", FORMS["openai"], FORMS["amazon"]):
+        assert secret not in told
+    if notation.startswith("JSON"):
+        json.loads(shown)
+
+
+@pytest.mark.parametrize("holder", HOLDERS, ids=json.dumps)
+def test_plain_data_and_its_text_hide_the_same(holder: Any) -> None:
+    secrets = Secrets([KEY])
+    found = plain(holder, secrets)
+    assert MASK in json.dumps(found, ensure_ascii=False)
+    for written in (json.dumps(found), json.dumps(found, ensure_ascii=False)):
+        assert json.loads(secrets.text(written)) == found
+    assert plain(found, secrets) == found
+
+
+def test_raw_headers() -> None:
+    raw = [(b"Host", b"a.example"), (b"x-api-key", PLAIN.encode())]
+    assert PLAIN not in Secrets().text(repr(raw))
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_a_known_value_of_many_lines(notation: str) -> None:
+    value = "line-one-of-it-\nline-two\"quoted'-\\back-é/9"
+    for text in (value, repr({"k": value}), json.dumps({"k": value}), json.dumps(json.dumps({"k": value}))):
+        told = unpacked(Secrets([value]).text(NOTATIONS[notation](text)))
+        assert "line-one" not in told
+        assert "quoted" not in told
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "\x00\xff", "%PDF-1.7 \xe2\xe3 "])
+def test_a_known_value_in_a_file_of_any_kind(before: str) -> None:
+    """A file that is no text is searched for what is known, wherever in it that stands."""
+    octets = before.encode("latin-1") + KEY.encode() + b"\xff\x00 more"
+    for letters in ("", "x", "xy", "xyz"):  # what stands before it without a gap
+        written = letters + base64.b64encode(octets).decode()
+        shown = Secrets([KEY]).text(written)
+        assert shown != written
+        assert all(["ecret" not in unpacked(shown[n:]) for n in range(4)])
+    wide = base64.b64encode(KEY.encode("utf-16")).decode()
+    assert Secrets([KEY]).text(wide) != wide
+
+
+def test_a_private_key() -> None:
+    lines = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n" * 5
+    pem = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}abcd==\n-----END RSA PRIVATE KEY-----\nand more"
+    for depth in range(5):
+        shown = Secrets().text(deep(depth)(pem))
+        for _ in range(depth):
+            shown = json.loads(shown)
+        assert shown == f"-----BEGIN RSA PRIVATE KEY-----{MASK}\n-----END RSA PRIVATE KEY-----\nand more"
+
+
+@given(st.binary(max_size=300), st.text(max_size=100))
+def test_base64_without_secrets_stays_to_the_letter(octets: bytes, text: str) -> None:
+    for written in (base64.b64encode(octets).decode(), base64.urlsafe_b64encode(octets).decode(), b64(text)):
+        assert Secrets([KEY]).text(written) == written
+
+
+def test_a_document_is_masked_as_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a file can still be read: it is the text without the key."""
+    monkeypatch.setenv("A_API_KEY", KEY)
+    block = {"type": "document", "data": b64(f"A_API_KEY={KEY}\nB=1\n"), "media_type": "text/plain"}
+    found = plain(block)
+    assert base64.b64decode(found["data"]).decode() == f"A_API_KEY={MASK}\nB=1\n"
+
+
 def test_the_key_variables_of_the_configs_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llmneutral, "key_variables", lambda: ["ODD_NAME"], raising=False)
     assert current_secrets({"ODD_NAME": KEY}).text(KEY) == MASK
@@ -115,8 +268,26 @@ def test_a_typed_key_is_remembered() -> None:
     assert current_secrets({}).text(f"<{typed}>") == f"<{MASK}>"
 
 
+def test_a_key_given_to_a_driver_is_remembered() -> None:
+    given = "given-in-code-0123456789"
+    driver = llmneutral.DummyPromptDriver(api_key=given)
+    assert current_secrets({}).text(f"<{given}>") == f"<{MASK}>"
+    del driver
+    assert current_secrets({}).text(f"<{given}>") == f"<{MASK}>", "its answers are still shown"
+
+
+def test_what_stands_for_no_key_is_a_word() -> None:
+    driver = llmneutral.DummyPromptDriver(api_key="no-key-required")
+    assert current_secrets({}).text("no-key-required here") == "no-key-required here"
+    assert driver.api_key.given == "no-key-required"
+
+
 @given(
-    st.lists(st.sampled_from([*FORMS.values(), KEY, "Bearer ", "x-api-key: ", "word ", "://", "@", "?key=", "\n", "•"]))
+    st.lists(
+        st.sampled_from(
+            [*FORMS.values(), KEY, "Bearer ", "x-api-key: ", "word ", "://", "@", "?key=", "\n", "•", b64(KEY), "\\n"]
+        )
+    )
 )
 def test_twice_is_once(parts: list[str]) -> None:
     secrets = Secrets([KEY])
@@ -164,6 +335,14 @@ def test_an_ordinary_stream_is_not_held() -> None:
         "a ",
         "authorization",
         "AKIA",
+        "api-key\\",
+        "%22api-key%22%3A",
+        "\\",
+        "abcdefghijklmnop ",
+        "QUJD" * 19 + "\n",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "https%3A%2F%2F",
+        "authorization: bearer ",
     ],
 )
 def test_time_is_linear(piece: str) -> None:

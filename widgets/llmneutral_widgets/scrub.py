@@ -10,16 +10,16 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 import math
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import msgspec
+
+from llmneutral_widgets.spellings import any_spelling, octets_of, rewritten, spellings
 
 MASK = "•••"
 """Stands where a secret stood."""
@@ -31,6 +31,8 @@ LONGEST_TEXT = 1_000_000
 """Characters of a text that is kept in a file."""
 _ROUNDS = 8
 """One secret taken out may bring another one into sight: `AKIA…sk-…` is one word at first."""
+_LONGEST_NAME = 60
+"""Characters of a header's name."""
 _HELD = 4096
 """Characters at the end of a stream that may still become a secret."""
 
@@ -38,6 +40,8 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_KEY|AUTH_KEY|SECRET_KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE)(?:_?\d+)?$",
     re.IGNORECASE,
 )
+_PLAIN = re.compile(r"[a-z]+(?:[ _-][a-z]+)*")
+"""What a driver is given in the place of a key where none is needed: `no-key-required`. Keys have digits, capitals."""
 _HALF = re.compile("[\ud800-\udfff]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_ADDRESS = re.compile(r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[\w.+=-]{1,100}){0,4};base64,")
@@ -59,10 +63,63 @@ def _pattern(marker: str, search: str, replacement: str = MASK) -> Pattern:
     return Pattern(marker, re.compile(search, re.IGNORECASE), replacement)
 
 
+_ESCAPES = (
+    *(r"\\[nrtbf]", r"\\x[0-9a-f]{2}", r"\\u[0-9a-f]{4}"),
+    *("%[0-9a-f]{2}", "%25[0-9a-f]{2}", "%2525[0-9a-f]{2}", "%5C[nrtbf]", "%255C[nrtbf]", "%25255C[nrtbf]"),
+)
+
+
+def _first(head: str) -> str:
+    """A beginning of one length where a word begins: an escape of JSON's or an octet of an address may end before it.
+
+    The search looks for the beginning first, and then at what stands before it: that is many times faster.
+    """
+    return rf"{head}(?:(?<![a-z0-9]{head})|{'|'.join([rf'(?<={escape}{head})' for escape in _ESCAPES])})"
+
+
+def _key(head: str, rest: str) -> Pattern:
+    """A key by its beginning."""
+    return _pattern(head.lower(), _first(re.escape(head)) + rest)
+
+
+def _bearer(head: str, word: str) -> Pattern:
+    """A token behind `bearer`, but not what is a word of a sentence there."""
+    return _pattern(
+        "bearer", rf"({_first(head)}{_GAP}{{1,4}})(?!•|{word}(?![\w~+/=-]|\.\w))[\w.~+/=-]{{6,4000}}", rf"\1{MASK}"
+    )
+
+
+_QUOTE = r"(?:b?\\{0,64}[\"']|%(?:25){0,3}2[27]|&(?:quot|apos|#34|#39|#x27);)"
+"""A quote as it stands in JSON (also in JSON in JSON), in Python's spelling, in an address, in HTML."""
+_GAP = r"(?:\s|\+|%(?:25){0,3}20)"
+_COLON = r"(?:[:=]|%(?:25){0,3}3[AD])"
+_SCHEME = r"(?:bearer|basic|token|apikey)"
+_SIGN = r"(?:[^\s\"',;<>&\\%]|%(?!(?:25){0,3}(?:2[27C]|7D|3B|0[AD]))|\\{1,64}/)"
+_VALUE = rf"{_SIGN}{{6,4000}}"
+"""What a header holds: up to its closing quote, whatever that is written like."""
+
+
 def _header(name: str) -> Pattern:
-    """A header in any notation: `name: value`, `"name": "value"`, `name=value`."""
-    value = r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?:bearer|basic)\s{1,4})?"
-    return _pattern(name, rf"({re.escape(name)}{value})(?!•|bearer\b|basic\b)[^\s\"',;<>&]{{6,4000}}", rf"\1{MASK}")
+    """A header in any notation: `name: value`, `"name": "value"` (also escaped), `name=value`, `(b"name", b"value")`.
+
+    What may be a sentence (`authorization: required`) or a list of names is none: there, a key has a digit.
+    """
+    plain = rf"{_QUOTE}?{_GAP}{{0,4}}{_COLON}{_GAP}{{0,4}}{_QUOTE}?"
+    comma = rf"{_QUOTE}(?:,|%(?:25){{0,3}}2C){_GAP}{{0,4}}{_QUOTE}"
+    named = rf"{comma}value{_QUOTE}{_COLON}{_GAP}{{0,4}}{_QUOTE}"
+    pair = rf"{comma}(?=[^\"'\s\d]{{0,40}}\d)"
+    word = r"(?!(?<![\"';])[a-z]{1,24}(?![\w.~+/=%-]))" if name == "authorization" else ""
+    before = rf"{re.escape(name)}(?:{plain}|{named}|{pair})(?:{_SCHEME}{_GAP}{{1,4}}|(?!{_SCHEME}\b){word})"
+    return _pattern(name, rf"({before})(?!•|\\+u2022){_VALUE}", rf"\1{MASK}")
+
+
+HEADERS = ("api-key", "x-amz-security-token", "authorization")
+"""Headers that hold keys, in any case; also as the end of another one's name: `x-api-key`, `proxy-authorization`."""
+
+
+def _octet_but(codes: str) -> str:
+    """A sign of an address in an address, but for some that end what is looked for."""
+    return rf"[^\s&/@\"'<>?#\\%]|%(?!(?:25){{0,3}}(?:{codes}))"
 
 
 _SIGNED = (
@@ -72,24 +129,48 @@ _SIGNED = (
 PATTERNS: tuple[Pattern, ...] = (
     # Keys by their beginnings (OpenAI, Anthropic, Groq, xAI, Hugging Face, GitHub, Google, Amazon, web tokens). A digit
     # must follow soon, so that no word is taken for one; a letter before them means the middle of a word.
-    _pattern("sk-", r"(?<![a-z0-9])sk-(?=[\w-]{0,40}\d)[\w-]{8,4000}"),
-    _pattern("gsk_", r"(?<![a-z0-9])gsk_(?=\w{0,40}\d)\w{12,4000}"),
-    _pattern("xai-", r"(?<![a-z0-9])xai-(?=[\w-]{0,40}\d)[\w-]{12,4000}"),
-    _pattern("hf_", r"(?<![a-z0-9])hf_[a-z0-9]{16,4000}"),
-    _pattern("gh", r"(?<![a-z0-9])(?:gh[pousr]_[a-z0-9]{16,4000})"),
-    _pattern("aiza", r"(?<![a-z0-9])aiza[\w-]{16,4000}"),
-    _pattern("kia", r"(?<![a-z0-9])(?-i:AKIA[0-9A-Z]{12,4000})"),
-    _pattern("sia", r"(?<![a-z0-9])(?-i:ASIA[0-9A-Z]{12,4000})"),
-    _pattern("eyj", r"(?<![\w-])(?-i:eyJ)[\w-]{8,4000}\.[\w-]{4,8000}(?:\.[\w-]{0,4000})?"),
+    _key("sk-", r"(?=[\w-]{0,40}\d)[\w-]{8,4000}"),
+    _key("gsk_", r"(?=\w{0,40}\d)\w{12,4000}"),
+    _key("xai-", r"(?=[\w-]{0,40}\d)[\w-]{12,4000}"),
+    _key("hf_", r"[a-z0-9]{16,4000}"),
+    *[_key(f"gh{letter}_", r"[a-z0-9]{16,4000}") for letter in "pousr"],
+    _key("github_pat_", r"\w{20,4000}"),
+    _key("glpat-", r"[\w-]{18,4000}"),
+    _key("aiza", r"[\w-]{16,4000}"),
+    _key("ya29.", r"[\w.-]{20,4000}"),
+    _key("pplx-", r"(?=[a-z]{0,40}\d)[a-z0-9]{24,4000}"),
+    _key("csk-", r"(?=[a-z]{0,40}\d)[a-z0-9]{24,4000}"),
+    _key("nvapi-", r"(?=[\w-]{0,40}\d)[\w-]{32,4000}"),
+    _key("r8_", r"(?=[a-z]{0,40}\d)[a-z0-9]{24,4000}"),
+    _key("tgp_v1_", r"[\w-]{20,4000}"),
+    _key("AKIA", r"(?-i:(?<=AKIA)[0-9A-Z]{12,4000})"),
+    _key("ASIA", r"(?-i:(?<=ASIA)[0-9A-Z]{12,4000})"),
+    _key("bedrock-api-key-", r"[\w+/=-]{16,4000}"),
+    _key("eyJ", r"(?-i:(?<=eyJ)(?<![_-]eyJ))[\w-]{8,4000}\.[\w-]{4,8000}(?:\.[\w-]{0,4000})?"),
+    _pattern(
+        "private key-----",
+        r"(-----BEGIN [a-z ]{0,30}PRIVATE KEY-----)"
+        r"(?=(?:\\{1,64}[nr]|\s){1,8}[a-z0-9+/]{40})(?:(?:\\{1,64}[nr]|\s){1,8}[a-z0-9+/]{1,4000}={0,2}){1,400}",
+        rf"\1{MASK}",
+    ),
     # What stands in headers and addresses.
-    _pattern("bearer", r"\b(bearer\s{1,4})(?!•)[\w.~+/=-]{6,4000}", rf"\1{MASK}"),
-    _header("x-api-key"),
-    _header("api-key"),
-    _header("x-goog-api-key"),
-    _header("x-amz-security-token"),
-    _header("authorization"),
+    _bearer("bearer", r"(?-i:[a-z]{1,16})"),
+    _bearer("(?-i:Bearer)", r"(?:tokens?|auth[a-z]{0,16}|headers?|schemes?|credentials?|access|security)"),
+    *map(_header, HEADERS),
     _pattern("://", r"(?<=://)[^\s/@\"'<>?#]{1,500}@", f"{MASK}@"),
-    _pattern("=", rf"([?&](?:amp;)?(?:{_SIGNED})=)(?!•)[^&\s\"'<>#]{{4,4000}}", rf"\1{MASK}"),
+    _pattern(r":\/\/", r"(?<=:\\/\\/)[^\s/@\"'<>?#\\]{1,500}@", f"{MASK}@"),
+    _pattern("%3a//", r"(?<=%3A//)[^\s/@\"'<>?#]{1,500}(?:@|%40)", f"{MASK}@"),
+    _pattern(
+        "2f%",
+        rf"(%(?:25){{0,3}}3A(?:%(?:25){{0,3}}2F){{2}})(?:{_octet_but('2F|40|3F|23|0A')}){{1,500}}(%(?:25){{0,3}}40)",
+        rf"\1{MASK}\2",
+    ),
+    _pattern("=", rf"((?:[?&](?:amp;)?|\\u0026)(?:{_SIGNED})=)(?!•|\\+u2022)[^&\s\"'<>#\\]{{4,4000}}", rf"\1{MASK}"),
+    _pattern(
+        "3d",
+        rf"(%(?:25){{0,3}}(?:3F|26)(?:{_SIGNED})%(?:25){{0,3}}3D)(?!•)(?:{_octet_but('26|23|22|0A')}){{4,4000}}",
+        rf"\1{MASK}",
+    ),
 )
 
 
@@ -101,13 +182,18 @@ class Secrets:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
-        self._values = sorted(forms, key=len, reverse=True)
+        known = frozenset([value for value in values if len(value) >= SHORTEST])
+        self._values = sorted({form for value in known for form in spellings(value)}, key=len, reverse=True)
+        self._written = [search for value in sorted(known) if (search := any_spelling(value)) is not None]
+        self._octets = sorted({form for value in known for form in octets_of(value)}, key=len, reverse=True)
 
     def text(self, source: str) -> str:
-        """Returns the text with `•••` in the place of every secret. Doing it twice changes nothing more."""
+        """Returns the text with `•••` in the place of every secret. Doing it twice changes nothing more.
+
+        What stands in base64 is read, and what is secret in it masked there: it stays base64, of the masked text.
+        """
         for _ in range(_ROUNDS):
-            shown = self._masked(source)
+            shown = self._masked(rewritten(source, self._masked_octets))
             if shown == source:
                 break
             source = shown
@@ -117,11 +203,23 @@ class Secrets:
         for value in self._values:
             if value in source:
                 source = source.replace(value, MASK)
+        for written in self._written:
+            source = written.sub(MASK, source)
         folded = source.lower()
         for marker, search, replacement in PATTERNS:
             if marker in folded:
                 source = search.sub(replacement, source)
         return source
+
+    def _masked_octets(self, octets: bytes) -> bytes:
+        """A file without secrets: known values anywhere, forms of keys where it is a text; a picture is none."""
+        for value in self._octets:
+            octets = octets.replace(value, MASK.encode())
+        try:
+            source = octets.decode("utf-8")
+        except UnicodeDecodeError:
+            return octets
+        return self.text(source).encode()
 
     def held(self, source: str, least: int = 4) -> int:
         """Returns how many characters at the end of a growing text may be the beginning of a secret.
@@ -143,7 +241,9 @@ class Secrets:
 
 
 _LABEL = re.compile(
-    r"(?:(?:key|authorization|token)[\"']?\s?[:=]\s?[\"']?(?:bearer|basic)?|\bbearer|\bbasic)[ \"']*$", re.IGNORECASE
+    r"(?:(?:key|authorization|token)\\{0,64}[\"']?\s?[:=]\s?\\{0,64}[\"']?(?:bearer|basic|token)?|\bbearer|\bbasic)"
+    r"[ \"'\\]*$",
+    re.IGNORECASE,
 )
 _WORD_MARKERS = (
     *[pattern.marker for pattern in PATTERNS if pattern.marker not in ("gh", "kia", "sia", "=")],
@@ -151,30 +251,25 @@ _WORD_MARKERS = (
 )
 
 
-def _forms(value: str) -> Iterable[str]:
-    """A secret as it stands in texts: as it is, in JSON, in an address."""
-    yield value
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
-    yield quote(value, safe="")
-
-
 def _overlap(source: str, value: str, least: int) -> int:
     """How much of a value, from a least length on, stands at the end of a text."""
-    most = min(len(value) - 1, len(source))
-    return next((n for n in range(most, least - 1, -1) if source.endswith(value[:n])), 0)
+    tail, head = source[1 - len(value) :], value[:least]
+    at = tail.find(head)
+    while at >= 0 and not value.startswith(tail[at:]):
+        at = tail.find(head, at + 1)
+    return len(tail) - at if at >= 0 else 0
 
 
 class _Remembered:
-    """Keys that were typed in this process; they are in no environment."""
+    """Keys that were typed or given in code in this process; they are in no environment."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._lock = threading.Lock()
 
-    def add(self, value: str) -> None:
+    def add(self, *values: str) -> None:
         with self._lock:
-            self._values.add(value)
+            self._values.update(values)
 
     def values(self) -> frozenset[str]:
         with self._lock:
@@ -184,13 +279,13 @@ class _Remembered:
 _REMEMBERED = _Remembered()
 
 
-def remember(secret: str) -> None:
-    """Notes a key that was typed, so that nothing shows it from now on."""
-    _REMEMBERED.add(secret)
+def remember(*secrets: str) -> None:
+    """Notes keys that were typed or given in code, so that nothing shows them from now on."""
+    _REMEMBERED.add(*secrets)
 
 
 def current_secrets(environment: Mapping[str, str] | None = None) -> Secrets:
-    """Returns the secrets of this moment: of the environment, of the key variables the configs know, and typed ones.
+    """Returns the secrets of this moment: of the environment and the key variables the configs know, typed and given.
 
     Args:
         environment: Instead of the process's own.
@@ -198,7 +293,16 @@ def current_secrets(environment: Mapping[str, str] | None = None) -> Secrets:
     given = os.environ if environment is None else environment
     known = _key_variables()
     values = [value for name, value in given.items() if name in known or _SECRET_NAME.search(name)]
+    remember(*[key for key in _given_keys() if not _PLAIN.fullmatch(key)])
     return Secrets([*values, *_REMEMBERED.values()])
+
+
+def _given_keys() -> frozenset[str]:
+    """The keys that drivers of this process were given in code, which are forgotten with the last of these drivers."""
+    import llmneutral
+
+    tell: Callable[[], Iterable[str]] | None = getattr(llmneutral, "given_keys", None)
+    return frozenset(tell()) if tell else frozenset()
 
 
 def _key_variables() -> frozenset[str]:
@@ -255,12 +359,32 @@ def clean(value: Any, secrets: Secrets) -> Any:
     if isinstance(value, str):
         return _HALF.sub("\ufffd", secrets.text(value))
     if isinstance(value, dict):
-        return {clean(str(key), secrets): clean(item, secrets) for key, item in value.items()}
+        named = _header_of(value.get("name")) if isinstance(value.get("value"), str) else None
+        return {
+            clean(str(key), secrets): _cleaned(named if key == "value" else _header_of(key), item, secrets)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [clean(item, secrets) for item in value]
+        named = _header_of(value[0]) if len(value) == 2 else None
+        return [_cleaned(named if place == 1 else None, item, secrets) for place, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _header_of(name: Any) -> str | None:
+    """The header that holds a key, if that is what a name means."""
+    folded = name.lower() if isinstance(name, str) and len(name) <= _LONGEST_NAME else ""
+    return next((header for header in HEADERS if folded.endswith(header)), None)
+
+
+def _cleaned(header: str | None, value: Any, secrets: Secrets) -> Any:
+    """A value of plain data; that of a header is read with its name, as in the text of that data."""
+    found = clean(value, secrets)
+    if header is None or not isinstance(found, str):
+        return found
+    before = f'"{header}": "'
+    return secrets.text(f'{before}{found}"')[len(before) : -1]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
