@@ -62,7 +62,7 @@ def test_only_exchanges_are_kept_as_json() -> None:
 def test_the_source_stands_beside_the_payloads() -> None:
     shown = bundle_of(conversions(), stack()).data["text/html"]
     assert "1 user" in shown
-    assert '<th scope="col" style="text-align:left;vertical-align:top">neutral</th>' in shown
+    assert "<b>your conversation</b>" in shown
 
 
 def test_a_dry_run_shows_payloads() -> None:

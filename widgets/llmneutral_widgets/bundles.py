@@ -140,9 +140,19 @@ def conversions_bundle(
         columns,
         settings=plain(source.settings),
         tools=plain([definition(tool) for tool in source.tools]),
-        output_schema=plain(source.to_output_json_schema()),
+        output_schema=schema_of(source),
     )
     return _page(shown, text)
+
+
+def schema_of(stack: Any) -> Any:
+    """Returns the form of a stack's answer; None also of one that is none: each column says what is wrong with it."""
+    import llmneutral
+
+    try:
+        return plain(stack.to_output_json_schema())
+    except llmneutral.LLMNeutralError:
+        return None
 
 
 def column_of(api: str, found: Any, verdict: Verdict) -> Column:

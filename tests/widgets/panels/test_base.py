@@ -180,3 +180,48 @@ def test_a_conversation_that_begins_anew_keeps_nothing_of_the_old_one() -> None:
     panel.send("again")
     assert panel.wait(20)
     panel.close()
+
+
+def test_a_panel_that_is_closed_still_shows_what_is_saved(panel: Panel) -> None:
+    """What was taken off the page is shown by its static form alone: no traceback of the notebook's."""
+    assert not panel.is_closed
+    panel.close()
+    assert panel.is_closed
+    with running(is_kernel=True) as cells:
+        cells.shell.push({"panel": panel})
+        shown = cells.run("panel")
+    assert shown.error is None
+    assert WIDGET not in str(shown)
+    assert "llmn-saved" in shown.html
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: DeltaView(5), "not a int"),  # type: ignore[arg-type]
+        (lambda: PayloadView(stack(), 5), "names of APIs"),  # type: ignore[arg-type]
+        (lambda: UsageView(5), "list of dicts"),  # type: ignore[arg-type]
+        (lambda: StackView(5), "a panel shows a PromptStack"),
+        (lambda: Conversation().send(5), "a question is a text"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_a_panel_does_not_take_is_told_in_a_line(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        make()
+
+
+def test_a_stack_with_a_text_among_its_messages_is_shown_with_it() -> None:
+    """A common slip: `stack.messages.append("text")`."""
+    broken = stack()
+    broken.messages.append("just a text")  # type: ignore[arg-type]
+    assert any("just a text" in value and "(not a message)" in value for value in html(StackView(broken).box))
+    shown = "".join(html(PayloadView(broken).box))
+    assert shown.count("message 7 of the stack is a str, not a Message") == 3
+    assert "just a text" in shown
+
+
+def test_a_form_that_is_none_is_told_by_each_column() -> None:
+    broken = stack()
+    broken.output_schema = 5
+    view = PayloadView(broken)
+    assert {type(found).__name__ for found in view.conversions.values()} == {"ConfigurationError"}

@@ -442,3 +442,32 @@ def test_in_a_real_kernel_threads_show_and_save_and_no_cell_hears_of_them(tmp_pa
         assert stopped.printed == ""
         table = kernel.run("%usage", cell_id="five")
         assert table.plain.startswith("2 calls")
+
+
+def test_after_the_extension_is_loaded_anew_the_panel_goes_on_with_its_own(panel: Conversation, echo: Echo) -> None:
+    ask(panel, "one")
+    session.close()  # as %reload_ext does
+    assert ask(panel, "two") == "done, 1 token"
+    assert echo.texts() == ["user: one", "assistant: ONE ", "user: two"]
+    assert len(session.current().conversation(panel.name).turns) == 2
+
+
+def test_it_takes_nothing_from_another_conversation_of_its_name(panel: Conversation, echo: Echo) -> None:
+    ask(panel, "one")
+    session.close()
+    other = Conversation()
+    ask(other, "else")
+    panel.question.value = "two"
+    panel.send_button.click()
+    assert panel.wait(SOON)
+    assert panel.name == "default-2"
+    assert len(session.current().conversation("default-2").turns) == 2
+    assert len(session.current().conversation("default").turns) == 1
+    other.close()
+
+
+def test_a_closed_panel_asks_nobody(panel: Conversation, echo: Echo) -> None:
+    panel.close()
+    with pytest.raises(RuntimeError, match=r"this panel is closed; widgets.Conversation\('default'\) goes on"):
+        panel.send("hello")
+    assert echo.stacks == []

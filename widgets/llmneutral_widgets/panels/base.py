@@ -33,6 +33,7 @@ class Panel(ABC):
         box: The widget.
         status: Its line for what is going on; a screen reader tells when it changes.
         last_error: What a callback failed with, or None.
+        is_closed: Whether it was taken off the page.
 
     Args:
         *sections: Parts of the style sheet that its pieces need.
@@ -42,6 +43,7 @@ class Panel(ABC):
         import ipywidgets
 
         self.last_error: BaseException | None = None
+        self.is_closed = False
         self._style = ipywidgets.HTML(_live_sheet(sections), layout={"display": "none"})
         self.status = ipywidgets.HTML(_status(""))
         self.box = ipywidgets.VBox(layout={"width": "100%"})
@@ -54,6 +56,7 @@ class Panel(ABC):
 
     def close(self) -> None:
         """Ends what the panel listens to, and takes it off the page; its saved form stays."""
+        self.is_closed = True
         dispose(self.box)
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -61,7 +64,8 @@ class Panel(ABC):
 
     def show(self) -> None:
         """Shows the panel: the live view, and beside it the form that is saved."""
-        live = (self.box._repr_mimebundle_() or {}) if display.has_kernel() else {}
+        made = self.box._repr_mimebundle_  # None of a widget that is closed
+        live = (made() or {}) if made is not None and display.has_kernel() else {}
         if WIDGET in live:
             display.publish(Bundle({WIDGET: live[WIDGET]}))
         self._outputs.append(display.publish(saved(self.static())))

@@ -32,7 +32,10 @@ class ProviderPicker(Panel):
         import llmneutral
 
         super().__init__()
-        self._following = threading.local()  # a pick may come in another thread at the same time
+        self._lock = threading.RLock()
+        self._following = threading.local()
+        self._base: Any = None
+        self._inside: Any = None
         self._owned = None if providers is not None else Providers()
         self.providers = providers or self._owned or Providers()
         wide = {"width": "22em"}
@@ -64,30 +67,41 @@ class ProviderPicker(Panel):
 
     def follow(self, defaults: Any) -> None:
         """Shows what is in effect: called on every change of the base, and when a `with` is entered or left."""
-        base, now = defaults.base, defaults.drivers_config
+        with self._lock:  # a pick may come in another thread: who comes last has read what is true last
+            outer, self._following.here = self._is_following(), True
+            try:
+                self._mark(defaults.base, defaults.drivers_config)
+                self._set(defaults.base)
+            finally:
+                self._following.here = outer
+
+    def _set(self, base: Any) -> None:
+        """Sets lists and values. A new list makes ipywidgets choose its first entry: that is nobody's pick."""
         options = self._options(base.name)
         if base.name not in [name for _, name in options]:
             options.append((base.name, base.name))
-        # Guarded against echo by comparing: what is set to the value it has sends nothing.
-        if [*self.dropdown.options] != options or self.dropdown.value != base.name:
-            self._set(options, base.name)
+        # Guarded against echo by comparing, too: what is set to the value it has sends nothing.
+        if [*self.dropdown.options] != options:
+            self.dropdown.options = options
+        if self.dropdown.value != base.name:
+            self.dropdown.value = base.name
         models = [model for model in dict.fromkeys([base.model, self._default_model(base.name)]) if model]
         if [*self.model.options] != models:
             self.model.options = models
         if self.model.value != (base.model or ""):
             self.model.value = base.model or ""
-        inside = f"inside <code>with</code>: {escape(now.name)} (after it: {escape(base.name)})"
-        self.mark.value = "" if now is base else inside
 
-    def _set(self, options: list[tuple[str, str]], name: str) -> None:
-        """Sets list and value. A new list makes ipywidgets choose its first entry: that is nobody's pick."""
-        self._following.here = True
-        try:
-            if [*self.dropdown.options] != options:
-                self.dropdown.options = options
-            self.dropdown.value = name
-        finally:
-            self._following.here = False
+    def _mark(self, base: Any, now: Any) -> None:
+        """Says what counts in a block. A pick from outside it (another thread, another task) does not end it."""
+        if now is not base or base is self._base:
+            self._inside = None if now is base else now
+        self._base = base
+        names = [escape(each.name) for each in (self._inside, base) if each is not None]
+        self.mark.value = "inside <code>with</code>: {} (after it: {})".format(*names) if len(names) > 1 else ""
+
+    def _is_following(self) -> bool:
+        """Whether what changes here is what this thread shows, and nobody's pick."""
+        return getattr(self._following, "here", False)
 
     def _options(self, current: str) -> list[tuple[str, str]]:
         return [(label(row), row["name"]) for row in offered(self.providers.rows(), current)]
@@ -104,7 +118,7 @@ class ProviderPicker(Panel):
         import llmneutral
 
         base = llmneutral.Defaults.base
-        if getattr(self._following, "here", False):
+        if self._is_following():
             return
         if change["new"] is not None and change["new"] != base.name:
             llmneutral.Defaults.drivers_config = self.providers.config(change["new"])
@@ -113,7 +127,7 @@ class ProviderPicker(Panel):
         import llmneutral
 
         base, model = llmneutral.Defaults.base, str(change["new"]).strip()
-        if model and model != base.model:
+        if model and model != base.model and not self._is_following():
             llmneutral.Defaults.drivers_config = with_model(base, model)
 
     def say(self, text: str, *, is_bad: bool = False) -> None:

@@ -133,15 +133,21 @@ class Conversation(Panel):
 
         Raises:
             LLMNeutralError: If nobody can be asked.
+            TypeError: If the question is no text.
+            RuntimeError: If the panel is closed.
         """
         given = self.question.value if text is None else text
+        if not isinstance(given, str):
+            raise TypeError(f"a question is a text, not a {type(given).__name__}")
+        if self.is_closed:
+            raise RuntimeError(f"this panel is closed; widgets.Conversation({self.name!r}) goes on with it")
         if self.is_answering:
             self.say("An answer is coming: Stop ends it.")
             return
         if not given.strip():
             self.say("Type a question first.")
             return
-        notices: list[str] = []
+        notices: list[str] = self._rejoin()
         with _noticing(notices):
             question = self._ask(given)
         self._stop = threading.Event()
@@ -199,6 +205,21 @@ class Conversation(Panel):
             conversation=self.name,
             prices=session.current().prices,
         )
+
+    def _rejoin(self) -> list[str]:
+        """Puts the conversation into the session where that is a new one, and returns what is to be told of it.
+
+        The extension was loaded anew: what is asked here would be kept in another conversation of the same name.
+        """
+        known, mine = session.current().conversations, self._conversation
+        there = known.get(mine.name)
+        if there is mine:
+            return []
+        before = mine.name
+        if there is not None and there.turns:
+            mine.name = next(name for n in range(2, len(known) + 3) if (name := f"{before}-{n}") not in known)
+        known[mine.name] = mine
+        return [] if mine.name == before else [f"goes on as the conversation {mine.name}"]
 
     def _answer(self, question: Question, sink: PanelSink, stop: threading.Event, text: str) -> None:
         """Runs in the thread; nothing is raised there."""

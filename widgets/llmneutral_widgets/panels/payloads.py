@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from llmneutral_widgets import comparing, session
-from llmneutral_widgets.bundles import Bundle, Verdict, column_of, definition
+from llmneutral_widgets.bundles import Bundle, Verdict, column_of, definition, schema_of
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, conversation_of, request_of
@@ -32,7 +32,7 @@ class PayloadView(Panel):
 
     Raises:
         OptionError: If an API is unknown, or there is no conversation of this name.
-        TypeError: If `stack` is neither.
+        TypeError: If `stack` is neither, or `apis` no names.
     """
 
     def __init__(self, stack: Source = None, apis: str | Sequence[str] = comparing.MAIN) -> None:
@@ -40,7 +40,9 @@ class PayloadView(Panel):
 
         super().__init__("blocks", "side")
         self._source = stack
-        chosen = comparing.apis_of([apis] if isinstance(apis, str) else apis)
+        if not isinstance(apis, Iterable):
+            raise TypeError(f"apis is {type(apis).__name__}; it takes names of APIs, or 'all'")
+        chosen = comparing.apis_of([apis] if isinstance(apis, str) else map(str, apis))
         self._most = MOST
         self._found: dict[str, tuple[Any, Verdict]] = {}
         self._shown = Shown(Html(), 0)
@@ -126,7 +128,7 @@ class PayloadView(Panel):
             columns,
             settings=plain(request.settings),
             tools=plain([definition(tool) for tool in request.tools]),
-            output_schema=plain(request.to_output_json_schema()),
+            output_schema=schema_of(request),
             most=most,
             more=more,
         )

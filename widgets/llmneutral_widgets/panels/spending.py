@@ -85,6 +85,8 @@ class UsageView(Panel):
 
 def _checked(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """Rows of the user's, of which each says something that the table has a column for."""
+    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
+        raise TypeError(f"UsageView takes a list of dicts, not a {type(rows).__name__}")
     for number, given in enumerate(rows):
         if not isinstance(given, Mapping):
             raise TypeError(

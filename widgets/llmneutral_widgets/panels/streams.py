@@ -9,6 +9,7 @@ from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels.base import Panel, button, piece, row
+from llmneutral_widgets.panels.sources import conversation_of
 from llmneutral_widgets.recording import clean_record
 from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
@@ -25,15 +26,22 @@ class DeltaView(Panel):
         slider: The chunk that is shown; away where nothing was recorded.
 
     Args:
-        exchange: An `Exchange` with a recording; a `session.Conversation`, of which it is the last one; None is the
-            session's last one. The last ones are taken anew when the view is refreshed.
+        exchange: An `Exchange` with a recording; the name of a conversation of this session, or one itself, of which
+            it is the last one; None is the session's last one. The last ones are taken anew when the view is refreshed.
+
+    Raises:
+        OptionError: If there is no conversation of this name.
+        TypeError: If it is neither.
     """
 
-    def __init__(self, exchange: Exchange | Conversation | None = None) -> None:
+    def __init__(self, exchange: Exchange | Conversation | str | None = None) -> None:
         import ipywidgets
 
         super().__init__(*REPLAY_SECTIONS)
-        self._source = exchange
+        self._source = conversation_of(exchange) if isinstance(exchange, str) else exchange
+        if not isinstance(self._source, Exchange | Conversation | None):
+            given = type(exchange).__name__
+            raise TypeError(f"a DeltaView shows an Exchange, or a conversation by its name; not a {given}")
         self._record: list[Any] = []
         self._stopped: str | None = None
         self._badges: list[str] = []

@@ -20,6 +20,20 @@ _ONE_LINE = 100
 _SEALS = ("signature", "encrypted_content", "thought_signature")
 
 
+def messages_of(given: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Returns messages to show: what stands among them and is none is a message that holds what it is."""
+    return [message if isinstance(message, Mapping) else _no_message(message) for message in given]
+
+
+def _no_message(value: Any) -> Mapping[str, Any]:
+    return {"role": "(not a message)", "content": [{"type": "generic", "value": value}]}
+
+
+def address(ref: Sequence[Any]) -> tuple[int, int]:
+    """Returns the address of a block; of a message that is none, its only block's."""
+    return (ref[0], ref[1] or 0) if len(ref) > 1 else (ref[0], 0)
+
+
 def blocks_of(message: Mapping[str, Any]) -> list[Block]:
     """Returns the blocks of a message; what is none is shown as it is."""
     given = message.get("content")

@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from llmneutral_widgets.views.aligned import escaped, layout, nested_form, rows
-from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, tool_name
+from llmneutral_widgets.views.blocks import (
+    address,
+    blocks_of,
+    content,
+    facts,
+    first_words,
+    kind_of,
+    messages_of,
+    tool_name,
+)
 from llmneutral_widgets.views.changes import (
     Change,
     Told,
@@ -214,12 +223,12 @@ class _Comparison:
         self.blocks = max(3, most // 400)
         self.lines = max(10, min(_LINES, most // 200 // max(1, len(columns))))
         self.longest = max(10, min(LONGEST, most // 200))
-        self.messages = messages
+        self.messages = messages_of(messages)
         self.columns = columns
         self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
-        self.rendered = [{_ref(ref) for refs in column.trace.values() for ref in refs} for column in columns]
+        self.rendered = [{address(ref) for refs in column.trace.values() for ref in refs} for column in columns]
         self.marked = [marked_lines(column.payload, column.problems) for column in columns]
-        self.changes = _changes_by_ref(columns)
+        self.changes = _changes_byaddress(columns)
         self.album = Album()
         self.most = 0
 
@@ -312,11 +321,11 @@ class _Comparison:
 
     def lost(self, column: Column, ref: Ref, place: Mapping[Ref, int]) -> Html:
         """A block that a payload does not have, with the change that says why."""
-        refused = column.error is not None and ref in map(_ref, column.error.get("refs") or ())
+        refused = column.error is not None and ref in map(address, column.error.get("refs") or ())
         if column.payload is None and not refused:
             return Html()
         block = blocks_of(self.messages[ref[0]])[ref[1]]
-        found = sorted([c for c in column.changes if ref in map(_ref, c.get("refs") or ())], key=_loss)
+        found = sorted([c for c in column.changes if ref in map(address, c.get("refs") or ())], key=_loss)
         why = plain_line(told_of(found[0])) if found else text("not rendered")
         if refused and column.error:  # the head of the column says why
             rule = column.error.get("rule")
@@ -408,7 +417,7 @@ def _verdict(column: Column) -> Html:
 # Words and pieces
 
 
-def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]]]:
+def _changes_byaddress(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]]]:
     """Block -> its changes, the same change of several APIs once, with these APIs.
 
     What refused a whole payload has no reason here: it stands in the head of the column.
@@ -419,7 +428,7 @@ def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]
             for ref in change.get("refs") or ():
                 key = told_of(change)
                 key = key._replace(why="") if _is_the_error(change, column) else key
-                found.setdefault(_ref(ref), {}).setdefault(key, []).append(column.api)
+                found.setdefault(address(ref), {}).setdefault(key, []).append(column.api)
     return found
 
 
@@ -435,10 +444,6 @@ def _error_words(error: Mapping[str, Any]) -> str:
 
 def _loss(change: Change) -> int:
     return _LOSS.get(str(change.get("kind")), 9)
-
-
-def _ref(ref: Sequence[int]) -> Ref:
-    return (ref[0], ref[1])
 
 
 def _class(refs: Sequence[Ref], place: Mapping[Ref, int], *more: str) -> str | None:
@@ -472,7 +477,7 @@ def _runs(
 def _origin(at: str, trace: Mapping[str, Any]) -> list[Ref]:
     while at and at not in trace:
         at = at.rpartition("/")[0]
-    return [_ref(ref) for ref in trace.get(at, ())]
+    return [address(ref) for ref in trace.get(at, ())]
 
 
 def _neutral(value: Any) -> str:

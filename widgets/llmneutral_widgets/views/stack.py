@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.blocks import blocks_of, content, facts, first_words, kind_of, origin, raw, tool_name
+from llmneutral_widgets.views.blocks import (
+    address,
+    blocks_of,
+    content,
+    facts,
+    first_words,
+    kind_of,
+    messages_of,
+    origin,
+    raw,
+    tool_name,
+)
 from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, part, tag
 from llmneutral_widgets.views.pictures import Album
 
@@ -41,8 +52,8 @@ def stack_page(
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
     """
-    chosen = _chosen(len(messages), shown)
-    refused = {(ref[0], ref[1]) for ref in bad}
+    messages, chosen = messages_of(messages), _chosen(len(messages), shown)
+    refused = {address(ref) for ref in bad}
     return fitted(
         lambda most: page(
             _list(
@@ -72,7 +83,7 @@ def stack_part(
         makers: Who made them.
         bad: Addresses of blocks that a conversion refused.
     """
-    refused = {(ref[0], ref[1]) for ref in bad}
+    messages, refused = messages_of(messages), {address(ref) for ref in bad}
 
     def render(most: int) -> Html:
         view = _List(messages, tokens or {}, marks or {}, makers or {}, refused, most)
