@@ -22,7 +22,8 @@ from llmneutral.ir.messages import Message
 from llmneutral.ir.responses import ErrorInfo, FinishReason, NormalizedResponse, Usage
 
 if TYPE_CHECKING:
-    from llmneutral.convert.react.reading import Form
+    from llmneutral.convert.echo import EchoDeltas
+    from llmneutral.convert.react.reading import Form, ReactDeltas
     from llmneutral.profiles import Profile
 
 COMPACT_AT = 512
@@ -302,8 +303,12 @@ class StreamNormalizer:
         self._closed = False
         self._complete = True
         self._names = names
-        self._view = None if react is None else react.deltas()
+        self._view: ReactDeltas | EchoDeltas | None = None if react is None else react.deltas()
         self.reader = Reader(api, finish, usage, names, facts)
+
+    def read_through(self, view: EchoDeltas) -> None:
+        """What the reader reads is changed by this before it is given; nothing was fed yet."""
+        self._view = view
 
     def feed(self, chunk: Any) -> list[Delta]:
         """Takes one chunk (a dict, or the sentinel `"[DONE]"`) and returns its deltas."""

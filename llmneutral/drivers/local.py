@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from llmneutral.convert.echo import Echo
 from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.report import Change
+from llmneutral.convert.stream import StreamNormalizer
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.local_server import CLIENT_HEADERS, LocalServer, LocalSettings, shared_server
 from llmneutral.drivers.local_weights import SMOLLM2
@@ -22,6 +24,7 @@ from llmneutral.errors import ConfigurationError, ProviderError
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.profiles import joined
 
+RESULTS = Echo("<tool_response>", "</tool_response>")
 PROTOCOLS = ("chat_completions", "codex_responses", "anthropic_messages")
 
 
@@ -96,6 +99,16 @@ class LocalPromptDriver(HttpPromptDriver):
     def convert(self, source: Any, **overrides: Any) -> Conversion:
         """As every driver's; forced calls and schemas are written as this server honours them."""
         return _with_grammar(_forced(_only_the_answer(_typed(super().convert(source, **overrides)))))
+
+    def normalizer(self, conversion: Conversion) -> StreamNormalizer:
+        """As every driver's; after results so small a model may begin its answer with the marks that stood around them.
+
+        The template (`local_template`) tells it of results so because it answers best then; of the marks it is freed.
+        """
+        made = super().normalizer(conversion)
+        if conversion.react is None and _ends_with_results(conversion):
+            made.read_through(RESULTS.deltas())
+        return made
 
     def hint(self, error: ProviderError) -> str | None:
         """A small model has small limits."""

@@ -349,3 +349,30 @@ def test_an_answer_without_a_limit_comes_to_an_end(api_mode: str) -> None:
     driver = LocalPromptDriver(api_mode=api_mode, server=LocalSettings(max_tokens=24))
     response = driver.run("Tell me a very long story about a dragon.")
     assert response.usage.output_total == 24
+
+
+@apis
+@ways
+def test_the_marks_around_a_result_are_not_the_models_words(
+    api: str, ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model so small may begin its answer with them; a question that shows no results is answered as it is."""
+
+    class Server:
+        api_key = "local-key"
+
+        def __init__(self, url: str) -> None:
+            self.base_url, self.openai_base_url = url, f"{url}/v1"
+
+    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    results = [
+        {"role": "user", "content": WEATHER},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "sunny"},
+    ]
+    echoed = "<tool_response>\nIt is sunny in Paris.\n</tool_response>"
+    with Loopback(talk(echoed)) as server:
+        monkeypatch.setattr(LocalPromptDriver, "server", lambda self: Server(server.url))
+        with LocalPromptDriver(api_mode=api) as driver:
+            assert ask(driver, results, tools=[LOOK]).text == "It is sunny in Paris."
+            assert ask(driver, "Which marks?").text == echoed
