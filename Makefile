@@ -45,7 +45,7 @@ build: dev ## the wheel and the source archive, in dist/
 
 venv: $(PY) ## the empty environment
 install: $(VENV)/.installed ## the library with the embedded model's engine
-dev: $(VENV)/.dev-installed ## all that tests need
+dev: $(VENV)/.dev-installed $(VENV)/.kernels-installed ## all that tests need
 
 model: install ## fetch the embedded model (93 MB, once for this user)
 	@$(VENV)/bin/llmneutral local install
@@ -55,7 +55,7 @@ clean: ## remove what builds and tools have made; the environment stays
 	find llmneutral widgets tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Set-up, once: each stamp is made again when pyproject.toml has changed.
+# Set-up, once: each stamp is made again when the file that names what is installed has changed.
 
 $(PY):
 	@python=; \
@@ -90,3 +90,9 @@ $(VENV)/.dev-installed: pyproject.toml | $(PY)
 	@echo "Installing llmneutral and all that its tests need into $(VENV) (once, a few minutes)"
 	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed $(VENV)/.lab-installed
+
+# Older ipykernels, beside the environment's packages: only a test that names one finds it.
+$(VENV)/.kernels-installed: tests/kernels.py | $(VENV)/.dev-installed
+	@echo "Installing the older ipykernels that the tests run, too (once)"
+	@$(PY) -m tests.kernels
+	@touch $@

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,47 @@ def test_a_pick_in_another_thread_reaches_this_one(picker: ProviderPicker) -> No
     thread.start()
     thread.join()
     assert Defaults.drivers_config.name == "openai"
+
+
+def elsewhere(act: Callable[[], object]) -> None:
+    """Does something in another thread, as ipykernel 7.0 to 7.3 does with callbacks while a cell runs."""
+    thread = threading.Thread(target=act)  # a context of its own: it knows of no `with`
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_pick_from_outside_a_block_leaves_the_mark_of_the_block(picker: ProviderPicker) -> None:
+    with llmneutral.drivers_config("anthropic"):
+        elsewhere(lambda: setattr(picker.dropdown, "value", "openai"))
+        assert Defaults.drivers_config.name == "anthropic"
+        assert picker.mark.value == "inside <code>with</code>: anthropic (after it: openai)"
+    assert picker.mark.value == ""
+    assert Defaults.drivers_config.name == picker.dropdown.value == "openai"
+
+
+@pytest.mark.parametrize("moment", ["_options", "_default_model"])
+def test_a_pick_while_another_thread_is_following_is_neither_lost_nor_undone(
+    picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The block ends, and in the midst of showing that, somebody picks."""
+    original = getattr(picker, moment)
+    picked: list[threading.Thread] = []
+
+    def held(*given: Any) -> Any:
+        if not picked:
+            picked.append(threading.Thread(target=setattr, args=(picker.dropdown, "value", "openai")))
+            picked[0].start()
+            picked[0].join(0.2)  # it shows only when this one has shown
+        return original(*given)
+
+    monkeypatch.setattr(picker, moment, held)
+    with llmneutral.drivers_config("anthropic"):
+        pass
+    picked[0].join(10)
+    assert (Defaults.base.name, Defaults.base.model) == ("openai", llmneutral.drivers_config("openai").model)
+    assert (picker.dropdown.value, picker.model.value) == ("openai", Defaults.base.model)
+    assert picker.mark.value == ""
 
 
 def test_the_model_is_another_field_that_takes_any_value(picker: ProviderPicker) -> None:

@@ -1,0 +1,82 @@
+"""A prompt in each ipykernel of the matrix: it streams into one output, and the stop button ends it.
+
+What more is promised of streams and signals stands in `test_prompting`, for the installed one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from llmneutral_widgets.exchange import MIME
+from tests.kernels import OLDER, VERSIONS, environment, folder
+from tests.loopback import HOLD, Loopback, streamed, talk
+from tests.widgets.kernel import HTML, PLAIN, Kernel
+from tests.widgets.test_prompting import PAUSE, ask, serve, shows, the_error, words
+
+WHICH = "import ipykernel; print(ipykernel.__version__, ipykernel.__file__)"
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def kernel(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    with Kernel(tmp_path_factory.mktemp("kernel"), **environment(version)) as made:
+        assert made.run("%load_ext llmneutral").outputs == [], "loading says nothing"
+        assert made.run("import llmneutral").error is None
+        yield made
+
+
+def test_it_is_this_ipykernel_that_runs(kernel: Kernel, version: str) -> None:
+    told, file = kernel.run(WHICH).printed.split()
+    assert told == version
+    assert version not in OLDER or Path(file).is_relative_to(folder(version))
+
+
+def test_an_answer_grows_in_one_output(kernel: Kernel) -> None:
+    frames: list[str] = []
+    with Loopback(talk("Fine, thank you.", pause=PAUSE)) as server:
+        ran = ask(kernel, server, seen=lambda m: frames.append(m["content"].get("data", {}).get(PLAIN, "")))
+    assert ran.error is None
+    (output,) = ran.outputs
+    assert {*output["data"]} == {HTML, PLAIN, MIME}
+    assert output["data"][MIME]["response"]["text"] == "Fine, thank you."
+    assert "answering, 8 characters so far" in "\n".join(frames), "it was shown while it came"
+
+
+def test_two_answers_come_in_threads_and_both_are_shown(kernel: Kernel) -> None:
+    with Loopback(lambda request: talk(f"I am {request.json['model']}.")(request)) as server:
+        serve(kernel, server)
+        kernel.run("other = config.evolve(model='n')")
+        ran = kernel.run("%prompt -p {{config}} -p {{other}} --new Who are you?")
+    assert (ran.error, ran.printed) == (None, "")
+    assert [each in ran.html for each in ("I am m.", "I am n.")] == [True, True]
+
+
+def test_the_stop_button_ends_it_and_the_cells_that_wait(kernel: Kernel) -> None:
+    with Loopback(streamed([*words(3), HOLD], pause=PAUSE), talk("Fine.")) as server:
+        serve(kernel, server)
+        stop = kernel.interrupted_when(shows("word word word"))
+        first = kernel.send("%%prompt -p {{config}} --new\nHow are you?")
+        second = kernel.send("%prompt -p {{config}} And then?")
+        ran = kernel.wait(first, stop)
+        assert stop.at is not None
+        seconds = time.monotonic() - stop.at
+        assert kernel.wait(second).error == "aborted"
+        assert server.closes(1.0), "the connection is closed"
+        assert len(server.requests) == 1
+        again = kernel.run("%prompt -p {{config}} Go on.")
+    assert seconds < 1.0
+    assert ran.error == "KeyboardInterrupt"
+    assert the_error(ran) == ["KeyboardInterrupt: the answer was stopped; what had come is kept"]
+    record = ran.data(MIME)
+    assert (record["status"], record["response"]["text"]) == ("interrupted", "word word word ")
+    assert again.data(MIME)["response"]["text"] == "Fine."
+    assert [message["role"] for message in server.requests[1].json["messages"]] == ["user", "assistant", "user"]
