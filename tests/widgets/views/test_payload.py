@@ -67,6 +67,16 @@ def test_a_lost_block_says_why() -> None:
     assert "<del>" not in anthropic
 
 
+def test_what_is_lost_stands_where_it_would_have_stood() -> None:
+    """Before what follows it: a thought that is crossed out below the answer would seem to come after it."""
+    _, chat, _ = row_of(shown(), "3 assistant")
+    assert chat.index("<del>thinking") < chat.index("Let me look.")
+    late = Column(api="x", payload={"messages": [{"role": "user"}]}, trace={"/messages/0": [(0, 0)]})
+    message = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+    _, cell = row_of(comparison([message], [late]), "0 user")
+    assert cell.index("role") < cell.index("<del>text: b")
+
+
 def test_changes_stand_under_their_block_with_their_apis() -> None:
     neutral, *_ = row_of(shown(), "1 user")
     assert re.search(r"<mark>merged</mark> for anthropic_messages by merge_same_role: ", said(neutral))

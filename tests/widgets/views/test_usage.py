@@ -149,7 +149,8 @@ def test_speed(output: Any, first: Any, total: Any, speed: float | None) -> None
 
 
 def test_amounts() -> None:
-    assert (money(1234.5), money(0.00314), money(0)) == ("1,234.50", "0.0031", "0")
+    assert (money(1234.5), money(0.00314), money(0)) == ("1,234.50", "0.00314", "0")
+    assert (money(0.5), money(0.0031), money(0.000002)) == ("0.5000", "0.0031", "0.000002")
 
 
 def test_headings() -> None:

@@ -11,8 +11,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-import msgspec
-
 from llmneutral_widgets.views.aligned import escaped, layout, nested_form, rows
 from llmneutral_widgets.views.blocks import (
     address,
@@ -28,13 +26,13 @@ from llmneutral_widgets.views.changes import (
     Change,
     Told,
     change_line,
-    counted,
     flags,
-    meanings,
     plain_line,
     step_name,
     told_of,
 )
+from llmneutral_widgets.views.columns import Column as Column
+from llmneutral_widgets.views.columns import column_head, guide, is_the_error, source_head
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -42,8 +40,6 @@ from llmneutral_widgets.views.page import (
     RIGHT,
     Html,
     Room,
-    badge,
-    count,
     fitted,
     fold,
     join,
@@ -62,41 +58,11 @@ _PLACES = 40
 _LINES = 400
 _FIT = 4
 """Columns beside the neutral one that a page has room for."""
-_FEW = 3
-"""Changes that are told without a click."""
 _BLOCK_TEXT = 2_000
 _LIT = "background:color-mix(in srgb,var(--ln-accent) 20%,transparent);box-shadow:inset 3px 0 var(--ln-accent)"
 _LOSS = {"dropped": 0, "refused": 1, "merged": 2}
 
 Ref = tuple[int, int]
-
-
-class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """One payload, as plain data.
-
-    Attributes:
-        api: The API mode.
-        payload: `Conversion.to_json()`; None where the conversion failed.
-        trace: `Conversion.trace`.
-        changes: `Conversion.changes`, each with step, kind, refs, why, doc.
-        endpoint: HTTP method and path.
-        checked: What the payload was held against ("openai 3.57 types"); None if it was not.
-        unchecked: Why it was not ("SDK not installed"), where that is known.
-        problems: What that found, each with path and message, and the path as a JSON pointer if there is one.
-        error: Why there is no payload: rule, message, refs.
-        is_sent: Whether this is what was really sent.
-    """
-
-    api: str
-    payload: Mapping[str, Any] | None = None
-    trace: Mapping[str, Sequence[Sequence[int]]] = {}
-    changes: Sequence[Change] = ()
-    endpoint: Sequence[str] | None = None
-    checked: str | None = None
-    unchecked: str | None = None
-    problems: Sequence[Mapping[str, Any]] = ()
-    error: Mapping[str, Any] | None = None
-    is_sent: bool = False
 
 
 class Shown(NamedTuple):
@@ -156,7 +122,7 @@ def compared(
 
 
 def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
-    head = [_source_head(view.columns), *[_head(column) for column in view.columns]]
+    head = [source_head(view.columns), *[column_head(column) for column in view.columns]]
     top = view.keys_row("settings", source[0], "settings")
     body = view.message_rows() if view.messages or any(column.payload for column in view.columns) else []
     below = [
@@ -190,9 +156,9 @@ def payload_page(columns: Sequence[Column]) -> Html:
             ]
             runs = _runs(found, column.trace, wrong, lines)
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
-        head = tag("thead", tag("tr", *map(_head, columns)))
+        head = tag("thead", tag("tr", *map(column_head, columns)))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
-        return page(_guide(columns, has_source=False), _wide(table, len(columns)), sections=("blocks", "side"))
+        return page(guide(columns, has_source=False), _wide(table, len(columns)), sections=("blocks", "side"))
 
     return fitted(render)
 
@@ -228,7 +194,7 @@ class _Comparison:
         self.layouts = [layout(column.payload or {}, column.trace) for column in columns]
         self.rendered = [{address(ref) for refs in column.trace.values() for ref in refs} for column in columns]
         self.marked = [marked_lines(column.payload, column.problems) for column in columns]
-        self.changes = _changes_byaddress(columns)
+        self.changes = _changes_by_ref(columns)
         self.album = Album()
         self.most = 0
 
@@ -265,8 +231,10 @@ class _Comparison:
         hidden = tag("p", tag("small", f"{len(refs) - len(kept):,} more blocks")) if len(kept) < len(refs) else Html()
         cells = [join([*shown, hidden])]
         for i, (column, found) in enumerate(zip(self.columns, self.layouts, strict=True)):
-            lost = [self.lost(column, ref, place) for ref in kept if ref not in self.rendered[i]]
-            cells.append(join([self.parts(i, found.places(group, is_last), place), *lost]))
+            lost = {ref: self.lost(column, ref, place) for ref in kept if ref not in self.rendered[i]}
+            first = min(self.rendered[i].intersection(kept), default=(0, 0))
+            before, after = [[lost[ref] for ref in lost if (ref < first) is is_before] for is_before in (True, False)]
+            cells.append(join([*before, self.parts(i, found.places(group, is_last), place), *after]))
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in cells])
 
     def message(self, number: int, blocks: Sequence[int], place: Mapping[Ref, int]) -> Html:
@@ -363,61 +331,10 @@ class _Comparison:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The head of a column
-
-
-def _source_head(columns: Sequence[Column]) -> Html:
-    """What the first column is, and how the others are read."""
-    parts = [tag("div", tag("b", "your conversation")), tag("div", tag("small", "as you wrote it: the neutral form"))]
-    return tag("th", *parts, _guide(columns, has_source=True), scope="col", style=LEFT)
-
-
-def _guide(columns: Sequence[Column], *, has_source: bool) -> Html:
-    """How to read the columns, to be opened: labels, verdicts, and the words of the changes."""
-    said = ["Each column to the right is the payload: what would be sent to that API, as JSON."] if has_source else []
-    if any([column.trace for column in columns]):
-        said.append("1.0 is message 1, block 0 (both count from 0). What was made of a block bears its label.")
-        if has_source:
-            said.append("Point at a block, or open it, and all that was made of it lights up.")
-    if any([column.is_sent for column in columns]):
-        said.append("“sent” is what was really sent; the others only show what would be.")
-    if any([column.checked for column in columns]):
-        said.append("“valid” means: it fits the types of the provider's own Python package. Nobody was asked.")
-    told = tag("ul", *[tag("li", each) for each in said]) if said else Html()
-    meant = meanings([change for column in columns for change in column.changes])
-    return fold("how to read this", told, meant, class_="legend") if told or meant else Html()
-
-
-def _head(column: Column) -> Html:
-    """API mode, endpoint, whether the payload is valid, and what was changed, counted by kind."""
-    parts = [tag("div", tag("b", column.api), *([" ", badge("sent", "note")] if column.is_sent else []))]
-    if column.endpoint:
-        parts.append(tag("div", tag("small", " ".join(map(str, column.endpoint)))))
-    parts.append(tag("div", _verdict(column)))
-    if column.error is not None:
-        parts.append(tag("div", tag("small", _error_words(column.error))))
-    if changes := [change for change in column.changes if not _is_the_error(change, column)]:
-        items = [tag("li", change_line(told_of(change))) for change in changes[:100]]
-        parts.append(fold(counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
-    return tag("th", *parts, scope="col", style=LEFT)
-
-
-def _verdict(column: Column) -> Html:
-    if column.error is not None:
-        return badge("ConversionError", "bad")
-    if column.problems:
-        items = [tag("li", tag("code", str(p.get("path"))), f" {p.get('message')}") for p in column.problems[:20]]
-        return fold(badge(count(len(column.problems), "problem"), "bad"), tag("ul", *items))
-    if column.checked is None:
-        return badge(f"not checked ({column.unchecked})" if column.unchecked else "not checked", "note")
-    return badge(f"valid ({column.checked})", "good")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 # Words and pieces
 
 
-def _changes_byaddress(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]]]:
+def _changes_by_ref(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[str]]]:
     """Block -> its changes, the same change of several APIs once, with these APIs.
 
     What refused a whole payload has no reason here: it stands in the head of the column.
@@ -427,19 +344,9 @@ def _changes_byaddress(columns: Iterable[Column]) -> dict[Ref, dict[Told, list[s
         for change in column.changes:
             for ref in change.get("refs") or ():
                 key = told_of(change)
-                key = key._replace(why="") if _is_the_error(change, column) else key
+                key = key._replace(why="") if is_the_error(change, column) else key
                 found.setdefault(address(ref), {}).setdefault(key, []).append(column.api)
     return found
-
-
-def _is_the_error(change: Change, column: Column) -> bool:
-    """Whether a change is the refusal that the head of its column tells."""
-    return column.error is not None and change.get("kind") == "refused" and change.get("why") == column.error["message"]
-
-
-def _error_words(error: Mapping[str, Any]) -> str:
-    rule = f"{error['rule']}: " if error.get("rule") else ""
-    return f"{rule}{error.get('message') or 'could not be converted'}"
 
 
 def _loss(change: Change) -> int:

@@ -134,8 +134,11 @@ def _sum(values: Sequence[Any], written: Callable[[float], str]) -> str:
 
 
 def money(amount: float) -> str:
-    """Returns an amount with as many digits as it needs: `1.25`, `0.0031`, and `0` of what is free."""
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}" if amount else "0"
+    """Returns an amount with as many digits as it needs: `1.25`, `0.5000`, `0.00296`, and `0` of what is free."""
+    if amount >= 1 or not amount:
+        return f"{amount:,.2f}" if amount else "0"
+    digits = f"{amount:.6f}".rstrip("0")
+    return digits.ljust(len("0.0000"), "0")
 
 
 def priced_by(sources: str) -> str:
