@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import llmneutral
+from llmneutral_widgets import session
 from llmneutral_widgets.composing import compose
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.exports import (
@@ -28,6 +29,7 @@ from llmneutral_widgets.exports import (
     quoted,
 )
 from llmneutral_widgets.extraction import extract_exchanges
+from llmneutral_widgets.lacking import HEAD
 from llmneutral_widgets.notebook_file import NotebookError, notebook_text, open_notebook, parse_notebook
 from llmneutral_widgets.options import all_words
 from llmneutral_widgets.prompt_line import parse_prompt
@@ -36,6 +38,7 @@ from llmneutral_widgets.views.page import visible
 from tests.laws.stacks import exchanges, stacks
 from tests.widgets.closed_set import HOSTILE, OWN_ATTACKS
 from tests.widgets.samples import RECORD, response, stack
+from tests.widgets.shell import running
 from tests.widgets.test_notebook_file import said
 
 KEY = "sk-ant-api03-abcdef0123456789abcdef"
@@ -93,7 +96,7 @@ def test_exchanges_come_back_as_they_were(statuses: list[Any]) -> None:
 
 def test_the_cells() -> None:
     notebook = conversation_to_notebook(stack())
-    assert [cell.source for cell in notebook.cells] == [
+    assert [cell.source for cell in notebook.cells if cell.cell_type == "code"] == [
         "%load_ext llmneutral",
         (
             '%%prompt -s "You are terse." --set temperature=0.2 --set seed=7\n'
@@ -103,10 +106,16 @@ def test_the_cells() -> None:
     ]
     assert notebook.metadata["llmneutral"] == {"schema": 1}
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    assert [set(output.data) for cell in notebook.cells for output in cell.outputs] == [
+    (remark,) = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert notebook.cells.index(remark) == 1
+    assert remark.source.split("\n")[2:] == [
+        "* tools, which the notebook it was asked in had defined: define them, and add `-t weather` and `--run-tools`",
+        "* 1 of what was attached: add `-a FILE` in the place of what stands in brackets",
+    ]
+    assert [set(output.data) for cell in notebook.cells for output in cell.get("outputs", ())] == [
         {MIME, "text/html", "text/plain"}
     ] * 2
-    assert notebook.cells[1].outputs[0].metadata["llmneutral"]["schema"] == 1
+    assert notebook.cells[2].outputs[0].metadata["llmneutral"]["schema"] == 1
 
 
 def test_an_exchange_asks_whom_it_asked() -> None:
@@ -115,6 +124,74 @@ def test_an_exchange_asks_whom_it_asked() -> None:
     assert source == '%%prompt -p anthropic/claude-sonnet-5-5 -c "my talk" --set temperature=0.2\nHi'
     _, other = prompt_source(Exchange.from_json({**RECORD, "provider": "mine"}))
     assert "-p" not in other
+
+
+def code_of(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"][1:]
+
+
+def remarks_of(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+LINES = [
+    "-s Terse. one",
+    "-s Kind. --temperature 0.5 two",
+    "--history 1 --set seed=7 three",
+    '-s "" --history 0 four',
+    "five",
+]
+
+
+def test_what_is_run_again_sends_the_same() -> None:
+    """Also where the system text changes, goes, and where not all of the history went along."""
+    with running(is_kernel=True) as cells:
+        for line in LINES:
+            assert cells.run(f"%prompt -p {{{{echo}}}} {line}").error is None
+        asked = cells.shell.user_ns["echo"].stacks
+        notebook = conversation_to_notebook([turn.exchange for turn in session.current().conversation().turns])
+        kept = session.current().conversation().kept()
+    assert code_of(notebook)[2:4] == ["%%prompt --set seed=7 --history 1\nthree", '%%prompt -s "" --history 0\nfour']
+    assert extract_exchanges(notebook).stack().messages == kept.messages
+    with running(is_kernel=True) as cells:
+        for source in code_of(notebook):
+            assert cells.run(source.replace("%%prompt", "%%prompt -p {{echo}}", 1)).error is None
+        again = cells.shell.user_ns["echo"].stacks
+    assert [each.messages for each in again] == [each.messages for each in asked]
+    assert [each.settings for each in again] == [each.settings for each in asked]
+
+
+def test_what_a_line_cannot_say_is_said_before_it_once() -> None:
+    tool = {"type": "function", "function": {"name": "weather", "parameters": {}}}
+    first = Exchange(
+        id="x-1", status="complete", messages=[said("user", "a")], tools=[tool], provider="mine", model="m"
+    )
+    second = msgspec.structs.replace(first, id="x-2", parent="x-1", settings={"unheard_of": 1})
+    third = msgspec.structs.replace(first, id="x-3", parent="x-2", provider="openai")
+    notebook = conversation_to_notebook([first, second, third])
+    one, two = remarks_of(notebook)
+    assert "add `-t weather`" in one
+    assert "`mine · m`: no name of a provider" in one
+    assert two == f"{HEAD}\n\n* settings that no line takes: `unheard_of`"
+    assert [message.to_text() for message in stack_from_notebook(notebook).messages][1] == "a", "it is no message"
+    assert remarks_of(conversation_to_notebook(third))[0].count("* ") == 1
+
+
+def test_instructions_in_the_middle_of_a_loaded_conversation_are_told() -> None:
+    made = llmneutral.PromptStack([said(role, role) for role in ("system", "user", "assistant", "system", "user")])
+    notebook = conversation_to_notebook(made)
+    (remark,) = remarks_of(notebook)
+    assert "its instructions in this place" in remark
+    assert back(notebook) == made.messages
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", "a`b", "![x](http://e.example)", "x" * 200, "a\nb"])
+def test_a_remark_shows_nothing_of_a_strangers_but_plain_names(name: str) -> None:
+    tool = {"type": "function", "function": {"name": name, "parameters": {}}}
+    made = Exchange(id="x-1", status="complete", messages=[said("user", "a")], tools=[tool], provider=name, model=name)
+    (remark,) = remarks_of(conversation_to_notebook(msgspec.structs.replace(made, settings={name: 1})))
+    assert name not in remark
+    assert remark.count("…") == 4
 
 
 def test_the_same_conversation_is_the_same_bytes() -> None:
@@ -168,7 +245,7 @@ def test_a_conversation_that_was_loaded_becomes_its_turns() -> None:
     opening = Exchange(id="x-1", status="complete", messages=tuple(stack().messages), name="b")
     later = Exchange(id="x-2", status="complete", parent="x-1", messages=[said("user", "q")], name="b")
     notebook = conversation_to_notebook([opening, later])
-    assert len(notebook.cells) == 4
+    assert len([cell for cell in notebook.cells if cell.cell_type == "code"]) == 4
     assert back(notebook) == [*stack().messages, *later.question]
 
 

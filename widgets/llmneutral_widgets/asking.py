@@ -146,10 +146,8 @@ class _Call:
 
     def cancel(self) -> None:
         """Wakes the thread that reads the stream of a silent provider, so that it closes the connection."""
-        for name in ("cancel", "abort"):
-            if (wake := getattr(self.stream, name, None)) is not None:
-                wake()
-                return
+        if self.stream is not None:
+            self.stream.cancel()
 
     def _whole(self) -> BaseException | None:
         driver, stack = self.question.asked.driver, self.question.stack

@@ -19,6 +19,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.bundles import Bundle, exchange_bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
+from llmneutral_widgets.lacking import lacking
 from llmneutral_widgets.notebook_file import MAJOR, MINOR, NotebookError, node_of
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import parse_prompt
@@ -32,7 +33,7 @@ _METADATA = {
     "language_info": {"name": "python"},
     "llmneutral": {"schema": SCHEMA},
 }
-_LOAD = "%load_ext llmneutral"
+LOAD = "%load_ext llmneutral"
 _ALONE = "# The conversation goes on without a question here."
 _BARE = re.compile(r"[\w./:=+@,-]*")
 _WILD = re.compile(
@@ -53,8 +54,8 @@ def conversation_to_notebook(stack_or_exchanges: Any, style: Style = "prompt") -
         stack_or_exchanges: A PromptStack, an exchange, or exchanges in their order.
         style: `prompt`: a `%%prompt` cell for each turn, with its saved output, from which the conversation can be
             read back and asked again; tools and types of answers are names of another notebook, and are left out of
-            the lines. `markdown`: a Markdown cell for each message, to be read; of other blocks than text only what
-            they say is kept.
+            the lines: a text before the cell says so. `markdown`: a Markdown cell for each message, to be read; of
+            other blocks than text only what they say is kept.
 
     Raises:
         NotebookError: If it is no conversation, or the style is unknown.
@@ -194,9 +195,19 @@ def linked(exchanges: Sequence[Exchange]) -> list[Exchange]:
 
 
 def _prompt_cells(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
-    yield _code(_LOAD)
+    yield _code(LOAD)
+    before: list[Exchange] = []
+    told: set[str] = set()
     for number, exchange in enumerate(exchanges, 1):
-        settings, source = prompt_source(exchange, number)
+        settings, source = prompt_source(exchange, number, _history(exchange, before))
+        unsaid = [key for key, value in _settings_of(exchange) if not _setting(key, value)]
+        before.append(exchange)
+        if source != _ALONE and (said := lacking(exchange, is_first=number == 1, unsaid=unsaid, told=told)):
+            yield {
+                "cell_type": "markdown",
+                "metadata": {"llmneutral": {"schema": SCHEMA, "remark": True}},
+                "source": said,
+            }
         if settings:
             yield _code(settings)
         bundle = _bundle(exchange)
@@ -212,18 +223,31 @@ def _bundle(exchange: Exchange) -> Bundle:
         return Bundle({"text/plain": said, MIME: exchange.to_json()}, {"llmneutral": {"schema": SCHEMA}})
 
 
-def prompt_source(exchange: Exchange, number: int = 1) -> tuple[str | None, str]:
+def _history(exchange: Exchange, before: Sequence[Exchange]) -> int | None:
+    """How many of the exchanges before it went along, where these were not all of them, and as far as that is known."""
+    told = exchange.history.get("messages")
+    sizes = [
+        len([message for message in each.turn if not message.is_system()])
+        for each in before
+        if is_sent(each) and each.name == exchange.name
+    ]
+    if not isinstance(told, int) or told >= sum(sizes):
+        return None
+    return next((number for number in range(len(sizes)) if sum(sizes[len(sizes) - number :]) == told), None)
+
+
+def prompt_source(exchange: Exchange, number: int = 1, history: int | None = None) -> tuple[str | None, str]:
     """Returns the source of a cell that asks the question of an exchange again.
 
     Args:
         exchange: The exchange.
         number: Its place, for the name of a variable.
+        history: How many exchanges go along; None is all.
 
     Returns:
         The source of a cell that has to stand before it, for an instruction that no line can hold, or None; and the
         source of the cell.
     """
-    record = scrub.plain([exchange.settings, exchange.model])
     body = "\n\n".join([text_of(message) for message in exchange.question if not message.is_system()])
     body = escaped(visible(str(scrub.plain(body))))
     if not body.strip():
@@ -236,10 +260,11 @@ def prompt_source(exchange: Exchange, number: int = 1) -> tuple[str | None, str]
         if word is None:
             word, before = f"{{{{system_{number}}}}}", f"system_{number} = {text!r}"
         words += ["-s", word]
-    words += _whom(exchange, record[1])
+    words += _whom(exchange, scrub.plain(exchange.model))
     if exchange.name != DEFAULT and (word := quoted(exchange.name)):
         words += ["-c", word]
-    words += [part for key, value in (record[0] or {}).items() for part in _setting(key, value)]
+    words += [part for key, value in _settings_of(exchange) for part in _setting(key, value)]
+    words += [] if history is None else ["--history", str(history)]
     return before, " ".join(["%%prompt", *words]) + f"\n{body}"
 
 
@@ -249,6 +274,11 @@ def _whom(exchange: Exchange, model: Any) -> list[str]:
         return []
     word = quoted(f"{exchange.provider}/{model}" if model else str(exchange.provider))
     return [] if word is None else ["-p", word]
+
+
+def _settings_of(exchange: Exchange) -> list[tuple[str, Any]]:
+    """The settings as they may be written."""
+    return list((scrub.plain(exchange.settings) or {}).items())
 
 
 def _setting(key: str, value: Any) -> list[str]:

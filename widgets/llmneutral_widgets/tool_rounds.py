@@ -93,10 +93,8 @@ class ToolRounds:
 
     def cancel(self) -> None:
         """Ends it from another thread: whoever reads a silent stream wakes."""
-        for name in ("cancel", "abort"):
-            if (wake := getattr(self._stream, name, None)) is not None:
-                wake()
-                return
+        if self._stream is not None:
+            self._stream.cancel()
 
     # ------------------------------------------------------------------------------------------------------------------
     # Whole

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import SCHEMA
-from llmneutral_widgets.exports import fence
+from llmneutral_widgets.exports import LOAD, fence
 from llmneutral_widgets.extraction import cuts_of, exchanges_of, request
 from llmneutral_widgets.notebook_file import Cell, Notebook, NotebookError, data_of, joined, near, open_notebook
 from llmneutral_widgets.session import is_sent
@@ -69,7 +69,8 @@ def stack_from_notebook(
     notebook = open_notebook(path_or_node)
     notes = list(notebook.notes)
     teller = _Teller(notebook.language, outputs == "text", cap, notes)
-    told = [message for cell in chosen(notebook, cells) for message in teller.messages(cell)]
+    own = LOAD if "llmneutral" in notebook.metadata else None  # the line that an export begins with is said by nobody
+    told = [message for cell in chosen(notebook, cells) if cell.source != own for message in teller.messages(cell)]
     found = request(told)
     stack = NotebookStack(found.messages)
     stack.notes = tuple(notes)
@@ -146,6 +147,8 @@ class _Teller:
         role, source = "user", cell.source
         if isinstance(marks.get("schema"), int) and marks["schema"] > SCHEMA:
             self._notes.append(f"{cell.place}: written by a newer llmneutral (schema {marks['schema']})")
+        elif marks.get("remark") is True:  # said by the export, and by nobody of the conversation
+            return role, []
         elif marks.get("role") in ("system", "developer", "user", "assistant"):
             role, source = str(marks["role"]), _HEAD.sub("", source, count=1)
             if marks.get("fenced") and len(lines := source.split("\n")) > 2:
