@@ -67,6 +67,16 @@ def test_a_lost_block_says_why() -> None:
     assert "<del>" not in anthropic
 
 
+def test_far_below_the_head_each_cell_says_whose_it_is() -> None:
+    output = shown(tools=[{"type": "function", "function": {"name": "weather"}}])
+    for heading, named in (("settings", False), ("1 user", False), ("3 assistant", True), ("tools", True)):
+        _, chat, anthropic = row_of(output, heading)
+        assert ("<small>chat_completions</small>" in chat) is named
+        assert ("<small>anthropic_messages</small>" in anthropic) is named
+    short = shown(llmneutral.PromptStack.from_openai([{"role": "user", "content": "hi"}]))
+    assert "<small>chat_completions</small>" not in short
+
+
 def test_what_is_lost_stands_where_it_would_have_stood() -> None:
     """Before what follows it: a thought that is crossed out below the answer would seem to come after it."""
     _, chat, _ = row_of(shown(), "3 assistant")

@@ -55,9 +55,7 @@ def guide(columns: Sequence[Column], *, has_source: bool) -> Html:
         said.append("1.0 is message 1, block 0 (both count from 0). What was made of a block bears its label.")
         if has_source:
             said.append("Point at a block, or open it, and all that was made of it lights up.")
-            said.append(
-                "Crossed out: this API is not sent it. A dashed line at the left: added, nobody wrote it."
-            )
+            said.append("Crossed out: this API is not sent it. A dashed line at the left: added, nobody wrote it.")
     if any([column.is_sent for column in columns]):
         said.append("“sent” is what was really sent; the others only show what would be.")
     if any([column.checked for column in columns]):

@@ -58,6 +58,8 @@ _PLACES = 40
 _LINES = 400
 _FIT = 4
 """Columns beside the neutral one that a page has room for."""
+_FAR = 3
+"""The message from which on the cells say whose they are."""
 _BLOCK_TEXT = 2_000
 _LIT = "background:color-mix(in srgb,var(--ln-accent) 20%,transparent);box-shadow:inset 3px 0 var(--ln-accent)"
 _LOSS = {"dropped": 0, "refused": 1, "merged": 2}
@@ -234,8 +236,13 @@ class _Comparison:
             lost = {ref: self.lost(column, ref, place) for ref in kept if ref not in self.rendered[i]}
             first = min(self.rendered[i].intersection(kept), default=(0, 0))
             before, after = [[lost[ref] for ref in lost if (ref < first) is is_before] for is_before in (True, False)]
-            cells.append(join([*before, self.parts(i, found.places(group, is_last), place), *after]))
+            cell = join([*before, self.parts(i, found.places(group, is_last), place), *after])
+            cells.append(self.named(i, cell) if min(group, default=0) >= _FAR else cell)
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in cells])
+
+    def named(self, i: int, cell: Html) -> Html:
+        """A cell with the name of its column: its head has left the page."""
+        return join([tag("div", tag("small", self.columns[i].api), class_="whose"), cell]) if cell else cell
 
     def message(self, number: int, blocks: Sequence[int], place: Mapping[Ref, int]) -> Html:
         """A message of the source, with some of its blocks."""
@@ -309,6 +316,8 @@ class _Comparison:
             return Html()
         first = join([tag("div", tag("b", name), class_="role"), tag("pre", _neutral(neutral)) if neutral else Html()])
         cells = [self.keys_cell(i, found) if found else self.elsewhere(i, part) for i, found in enumerate(keys)]
+        if part != "settings" and len(self.messages) > _FAR:
+            cells = [self.named(i, cell) for i, cell in enumerate(cells)]
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in (first, *cells)])
 
     def elsewhere(self, i: int, part: str) -> Html:
