@@ -8,6 +8,7 @@ contract lists them. Keys we do not know are left behind.
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -408,6 +409,15 @@ def stack_to_json(
         return json.dumps(plain_data(msgspec.to_builtins(data), levels=2 * MOST_LEVELS))
 
 
+_BESIDE: dict[str, tuple[type, str]] = {
+    "tools": (list, "a list"),
+    "output_schema": (dict, "a JSON Schema"),
+    "settings": (dict, "an object"),
+    "read_from": (str, "an API mode"),
+}
+"""What the JSON of a stack holds beside its messages: its type, and in words."""
+
+
 def stack_from_json(text: str | bytes) -> dict[str, Any]:
     """Reads what `stack_to_json` wrote, as the arguments of a PromptStack.
 
@@ -419,6 +429,10 @@ def stack_from_json(text: str | bytes) -> dict[str, Any]:
         messages = msgspec.convert(data["messages"], list[Message])
     except (ValueError, KeyError, TypeError) as error:
         raise ConversionError(f"this is no PromptStack in JSON: {error}", rule="from_json") from error
+    for key, (kind, words) in _BESIDE.items():
+        if data.get(key) is not None and not isinstance(data[key], kind):
+            said = f"this is no PromptStack in JSON: {key} is {reprlib.repr(data[key])}, not {words}"
+            raise ConversionError(said, rule="from_json")
     return {
         "messages": messages,
         "tools": data.get("tools") or (),

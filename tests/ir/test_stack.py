@@ -92,7 +92,14 @@ def test_json_keeps_tools_as_definitions() -> None:
     assert back.output_schema["properties"]["name"]["type"] == "string"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"messages": [{"role": 3}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"messages": [{"role": 3}]}', '{"messages": [], "settings": 5}'),
+        *('{"messages": [], "settings": [1]}', '{"messages": [], "tools": 5}', '{"messages": [], "tools": {"a": 1}}'),
+        *('{"messages": [], "output_schema": 5}', '{"messages": [], "read_from": ["a"]}'),
+    ],
+)
 def test_what_is_no_stack_is_told(text: str) -> None:
     with pytest.raises(ConversionError, match="no PromptStack in JSON"):
         PromptStack.from_json(text)

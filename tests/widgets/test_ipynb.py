@@ -27,6 +27,7 @@ from tests.widgets.shell import Echo
 echo = Echo()
 %load_ext llmneutral
 """
+HEADERS = {"api-key": "jsonheaderkey99"}
 HELD = """
 import json
 from llmneutral_widgets import session
@@ -103,6 +104,84 @@ def test_a_notebook_that_somebody_works_in_is_not_replaced(tmp_path: Path) -> No
     for style in ipynb.STYLES:  # an empty file, and one that was exported
         save_conversation(stack(), path, style)
         assert path.read_text(encoding="utf-8") == conversation_text(stack(), "ipynb", style)
+
+
+def test_only_what_was_written_here_is_replaced(tmp_path: Path) -> None:
+    """Every form that is written is known again, whatever stands in it; a file of anybody's is none of them."""
+    for form in ipynb.FORMS:
+        path = tmp_path / f"out.{form}"
+        for made in (
+            stack(),
+            llmneutral.PromptStack(),
+            [Exchange(id="x-1", status="complete", response=response("a"))],
+        ):
+            save_conversation(made, path)
+            assert path.read_text(encoding="utf-8") == conversation_text(made, form)
+        path.write_text("# Somebody's\n", encoding="utf-8")
+        with pytest.raises(NotebookError, match="is not replaced: choose another name"):
+            save_conversation(stack(), path)
+
+
+def test_an_empty_conversation_is_empty_in_every_form() -> None:
+    for form in ("ipynb", "json"):
+        found = read_conversation(conversation_text(llmneutral.PromptStack(), form), f"x.{form}").conversation
+        assert list(getattr(found, "messages", found)) == []
+
+
+def test_the_values_of_json_are_cleaned_not_its_text() -> None:
+    """What is a header in a message is masked in every form."""
+    told = llmneutral.PromptStack([said("user", '{"x-api-key": "plainkey123"}')], settings={"extra_headers": HEADERS})
+    for form in ipynb.FORMS:
+        text = conversation_text(told, form)
+        assert "plainkey123" not in text
+        assert "jsonheaderkey99" not in text
+    kept = json.loads(conversation_text(told, "json"))
+    assert kept["messages"][0]["content"][0]["text"] == '{"x-api-key": "•••"}'
+    assert kept["settings"]["extra_headers"]["api-key"] == "•••"
+
+
+def test_messages_in_openais_format_are_a_conversation() -> None:
+    found = read_conversation('[{"role": "user", "content": "hi"}]', "oa.json").conversation
+    assert [message.to_text() for message in found.messages] == ["hi"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"messages":[],"settings":5}', "x.json: this is no PromptStack in JSON: settings is 5, not an object"),
+        ('{"messages":[],"tools":5}', "x.json: this is no PromptStack in JSON: tools is 5, not a list"),
+        ('{"messages":[],"tools":[5]}', r"x.json: tools\[0\] is an int"),
+        ('{"messages":[],"output_schema":5}', "x.json: this is no PromptStack in JSON: output_schema is 5, not a JSON"),
+        ('{"messages":[],"output_schema":{"type":"nope"}}', "x.json: the schema has the type 'nope'"),
+        ('{"messages":[],"settings":{"temprature":1}}', "x.json: unknown setting 'temprature'; near it: temperature"),
+        ('{"messages":[],"settings":{"max_tokens":-1}}', "x.json: the setting max_tokens is -1"),
+        ('{"messages":[],"read_from":5}', "x.json: this is no PromptStack in JSON: read_from is 5"),
+        ('[{"role": "user", "content": 5}]', "x.json: "),
+        ("[]", "x.json holds no conversation: it is neither a notebook"),
+        ("[1]", "x.json holds no conversation: it is neither a notebook"),
+        ("5", "x.json holds no conversation: it is neither a notebook"),
+        ("{}", "x.json holds no conversation: it is neither a notebook"),
+        ("broken", "x.json is no conversation: it is no JSON"),
+        ('{"nbformat": "x"}', "x.json is no notebook: it has no number nbformat"),
+    ],
+)
+def test_json_that_holds_no_conversation_is_one_line(content: str, told: str) -> None:
+    with pytest.raises(NotebookError, match=f"^{told}") as caught:
+        read_conversation(content, "x.json")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_an_exchange_brings_is_looked_at_too() -> None:
+    opening = Exchange(
+        id="x-1",
+        status="complete",
+        messages=[said("user", "q")],
+        settings={"temprature": 1},
+        history={"loaded": True},
+        response=response("a"),
+    )
+    with pytest.raises(NotebookError, match=r"x\.ipynb: unknown setting 'temprature'"):
+        read_conversation(conversation_text([opening], "ipynb"), "x.ipynb")
 
 
 def test_what_cannot_be_saved_or_read_is_said(tmp_path: Path) -> None:

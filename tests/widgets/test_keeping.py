@@ -125,6 +125,72 @@ def test_no_key_is_saved(cells: Cells, tmp_path: Path, monkeypatch: pytest.Monke
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ipynb", "a.json", "a.md"]
 
 
+def test_an_empty_conversation_comes_back_empty(cells: Cells, tmp_path: Path) -> None:
+    for name in ("a.ipynb", "a.json"):
+        assert "0 messages" in cells.run(f"%stack save {tmp_path / name}").plain
+        assert "0 messages loaded into default" in cells.run(f"%stack load {tmp_path / name}").plain
+        assert session.current().conversation().turns == []
+    ask(cells, "one")
+    assert cells.shell.user_ns["echo"].texts() == ["user: one"]
+    last = session.current().last
+    assert last is not None
+    assert last.parent is None
+
+
+def test_what_failed_is_in_no_form_that_cannot_say_so(cells: Cells, tmp_path: Path) -> None:
+    ask(cells, "one", "two fail", "three")
+    for name in ("a.json", "a.md"):
+        told = cells.run(f"%stack save {tmp_path / name}").plain
+        assert "4 messages of default written" in told
+        assert "1 exchange that failed left out: .ipynb keeps all of them" in told
+        assert "two" not in (tmp_path / name).read_text(encoding="utf-8")
+    cells.run(f"%stack load {tmp_path / 'a.json'}")
+    assert held() == ["user: one", "assistant: ONE ", "user: three", "assistant: THREE "]
+
+
+def test_markdown_is_only_to_read(cells: Cells, tmp_path: Path) -> None:
+    ask(cells, "one")
+    path = tmp_path / "talk.md"
+    told = cells.run(f"%stack save {path}").plain
+    assert "written to talk.md, to read: it cannot be loaded, as .ipynb and .json can" in told
+    ran = cells.run(f"%stack load {path}")
+    assert "ends in .ipynb or .json, or {{variable}}; a .md is only to read" in ran.printed
+    assert type(ran.error).__name__ == "UsageError"
+
+
+def test_a_file_of_somebody_elses_is_not_replaced(cells: Cells, tmp_path: Path) -> None:
+    ask(cells, "one")
+    for name, content in (("README.md", "# Mine\n"), ("package.json", "{}"), ("work.ipynb", "{}")):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        ran = cells.run(f"%stack save {path}")
+        assert f"%stack save {name} was not exported by llmneutral, and is not replaced" in ran.printed
+        assert path.read_text(encoding="utf-8") == content
+    ran = cells.run(f"%deltas save {tmp_path / 'README.md'}")
+    assert "%deltas save README.md was not exported by llmneutral" in ran.printed
+    for _ in range(2):
+        assert cells.run(f"%deltas save {tmp_path / 'a.jsonl'}").error is None
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("%stack load {{bad}}", "{{bad}}: unknown setting 'temprature'"),
+        ("%stack use {{bad}}", "{{bad}}: unknown setting 'temprature'"),
+        ("%stack load {{worse}}", "{{worse}}: tools[0] is an int"),
+    ],
+)
+def test_what_could_go_along_with_no_question_is_not_loaded(cells: Cells, line: str, told: str) -> None:
+    ask(cells, "one")
+    before = held()
+    cells.shell.user_ns["bad"] = llmneutral.PromptStack(settings={"temprature": 1})
+    cells.shell.user_ns["worse"] = llmneutral.PromptStack(tools=[5])
+    ran = cells.run(line)
+    assert type(ran.error).__name__ == "UsageError"
+    assert told in ran.printed
+    assert held() == before
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -18,10 +18,12 @@ import llmneutral
 from llmneutral_widgets.notebook_file import (
     Notebook,
     NotebookError,
+    check_replaced,
     notebook_text,
     open_notebook,
     parse_notebook,
     write_notebook,
+    write_text,
 )
 
 KEY = "sk-ant-api03-abcdef0123456789abcdef"
@@ -268,3 +270,67 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
         write_notebook(notebook(code("a")), path)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["out.ipynb"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "there" / "target.md", tmp_path / "link.md"
+    target.parent.mkdir()
+    for content in (None, "old"):
+        if content is not None:
+            target.write_text(content, encoding="utf-8")
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        write_text("new", link)
+        assert link.is_symlink()
+        assert target.read_text(encoding="utf-8") == "new"
+    assert [each.name for each in target.parent.iterdir()] == ["target.md"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+def test_what_is_no_file_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.md"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(NotebookError, match="is no file, and nothing is written in its place"):
+            write_text("new", path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# A title\n\nand text",
+        '{"name": "a-package", "version": "1"}',
+        '{"messages": [{"role": "user", "content": "q"}], "model": "m"}',
+        "[1, 2]",
+        "import os\n",
+        "## Installation\n\nfirst",
+        "\udcff\udcfe",
+    ],
+)
+def test_what_was_not_written_here_stays(tmp_path: Path, content: str) -> None:
+    for name in ("x.md", "x.json", "x.ipynb", "x.txt", "x"):
+        path = tmp_path / name
+        path.write_bytes(content.encode("utf-8", "surrogateescape"))
+        with pytest.raises(NotebookError, match=f"^{name} was not exported by llmneutral, and is not replaced"):
+            check_replaced(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        " \n",
+        "## user\n\nhello",
+        '{"messages":[],"tools":[],"output_schema":null,"settings":{}}',
+        json.dumps({"notebook": "x", "exchanges": [], "missing": [], "notes": []}),
+        "x.ipynb: 1 exchange of 1 conversation (default)\n  cell 1",
+        '{"llmneutral_recording": 1, "api": "chat_completions"}\n{"t": 0}\n',
+    ],
+)
+def test_what_was_written_here_is_replaced(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x"
+    check_replaced(path)
+    path.write_text(content, encoding="utf-8")
+    check_replaced(path)

@@ -20,7 +20,7 @@ from llmneutral_widgets import scrub
 from llmneutral_widgets.bundles import Bundle, exchange_bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
 from llmneutral_widgets.lacking import lacking
-from llmneutral_widgets.notebook_file import MAJOR, MINOR, NotebookError, node_of
+from llmneutral_widgets.notebook_file import LOAD, MAJOR, MINOR, NotebookError, node_of
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import parse_prompt
 from llmneutral_widgets.session import DEFAULT, is_sent
@@ -33,7 +33,6 @@ _METADATA = {
     "language_info": {"name": "python"},
     "llmneutral": {"schema": SCHEMA},
 }
-LOAD = "%load_ext llmneutral"
 _ALONE = "# The conversation goes on without a question here."
 _BARE = re.compile(r"[\w./:=+@,-]*")
 _WILD = re.compile(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from llmneutral_widgets.exports import STYLES, Style, conversation_to_notebook, 
 from llmneutral_widgets.extraction import Extract, extract_exchanges
 from llmneutral_widgets.notebook_file import (
     NotebookError,
+    check_replaced,
+    json_of,
+    notebook_of,
     notebook_text,
     open_notebook,
     parse_notebook,
@@ -68,8 +72,8 @@ def conversation_text(conversation: Any, form: str, style: Style = "prompt") -> 
         return notebook_text(conversation_to_notebook(conversation, style))
     stack = stack_of(conversation)
     if form == "json":
-        # Through the same door as everything that leaves: what looks like a key is not written.
-        return str(scrub.plain(stack.to_json())) + "\n"
+        # The values are cleaned, as in all other forms; a text within is seen as it is, and not in JSON's spelling.
+        return json.dumps(scrub.plain(json.loads(stack.to_json())), ensure_ascii=False, separators=(",", ":")) + "\n"
     if form == "md":
         parts = [f"## {message.role}\n\n{text_of(message)}\n" for message in stack.messages]
         return str(scrub.plain("\n".join(parts)))
@@ -80,8 +84,8 @@ def save_conversation(conversation: Any, path: str | os.PathLike[str], style: St
     """Writes a conversation in the form that the ending of the file names: .ipynb, .json or .md.
 
     Raises:
-        NotebookError: If it is no conversation, the ending is none of these, the file is a notebook that somebody
-            works in, or it cannot be written.
+        NotebookError: If it is no conversation, the ending is none of these, another file of this name is there that
+            was not written here, or it cannot be written.
     """
     form = Path(path).suffix.removeprefix(".")
     if form not in FORMS:
@@ -92,22 +96,13 @@ def save_conversation(conversation: Any, path: str | os.PathLike[str], style: St
 
 
 def save_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Writes a file at once, but never over a notebook that was not written here: somebody's work stands in it.
+    """Writes a file at once, but never over one that was not written here: somebody's work stands in it.
 
     Raises:
         NotebookError: If that is so, or the file cannot be written.
     """
-    target = Path(path).expanduser()
-    if target.suffix == ".ipynb" and target.is_file() and target.stat().st_size:
-        try:
-            is_ours = "llmneutral" in open_notebook(target).metadata
-        except NotebookError:
-            is_ours = False
-        if not is_ours:
-            raise NotebookError(
-                f"{target.name} was not exported by llmneutral, and is not replaced: choose another name"
-            )
-    write_text(text, target)
+    check_replaced(path)
+    write_text(text, path)
 
 
 def stack_of(conversation: Any) -> Any:
@@ -139,34 +134,77 @@ def read_conversation(
     """Returns the conversation in the content of a file.
 
     Args:
-        text: A notebook, or the JSON of a PromptStack.
+        text: A notebook, the JSON of a PromptStack, or a list of messages in OpenAI's format.
         name: What it is called in messages.
         conversation: Which one, where a notebook holds several; by default the one that was asked last.
         preferred: Which one, if the notebook has it.
 
     Returns:
-        The exchanges of a notebook; a PromptStack for JSON, and for a notebook that holds none of our exchanges, which
-        is then told by its text, code and outputs (`stack_from_notebook`).
+        The exchanges of a notebook; a PromptStack for the other forms, and for a notebook that holds none of our
+        exchanges, which is then told by its text, code and outputs (`stack_from_notebook`).
 
     Raises:
-        NotebookError: If it is neither, or there is no conversation of this name.
+        NotebookError: If it is none of these, what it brings beside its messages can go along with no question, or
+            there is no conversation of this name.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
-    if isinstance(data, dict) and "messages" in data and "nbformat" not in data:
-        try:
-            return Read(llmneutral.PromptStack.from_json(text))
-        except llmneutral.ConversionError as error:
-            raise NotebookError(f"{name}: {error}") from None
-    notebook = parse_notebook(text, name)
+    data = json_of(text, name, "notebook" if name.endswith(".ipynb") else "conversation")
+    if (stack := _stack_in(data, text, name)) is not None:
+        return Read(checked(stack, name))
+    if not name.endswith(".ipynb") and not (isinstance(data, Mapping) and "nbformat" in data):
+        raise NotebookError(
+            f"{name} holds no conversation: it is neither a notebook, nor the JSON of a PromptStack, nor a list of "
+            "messages in OpenAI's format"
+        )
+    notebook = notebook_of(data, name)
     found = extract_exchanges(notebook)
     wanted = conversation or (preferred if preferred in found.names else None)
     exchanges: list[Exchange] = list(found.conversation(wanted))
     if exchanges:
+        for exchange in exchanges:
+            if exchange.history.get("loaded"):  # what it brought goes along with every question again
+                frame = llmneutral.PromptStack(settings=dict(exchange.settings), output_schema=exchange.output_schema)
+                checked(frame, name)
         return Read(exchanges, found.notes)
     if wanted is not None or found.found:
         raise NotebookError(f"{name} holds no exchange that can go on: what was asked there failed, or was not sent")
     stack = stack_from_notebook(notebook)
+    if not stack.messages and "llmneutral" in notebook.metadata:
+        return Read([], stack.notes)
     return Read(llmneutral.PromptStack(stack.messages), stack.notes)
+
+
+def _stack_in(data: Any, text: str | bytes, name: str) -> Any:
+    """The stack that a text in JSON holds; None if it is of another kind."""
+    try:
+        if isinstance(data, Mapping) and "messages" in data and "nbformat" not in data:
+            return llmneutral.PromptStack.from_json(text)
+        if isinstance(data, list) and data and all([isinstance(each, Mapping) and "role" in each for each in data]):
+            return llmneutral.PromptStack.from_openai(data)
+    except llmneutral.ConversionError as error:
+        raise NotebookError(f"{name}: {error}") from None
+    return None
+
+
+def checked(stack: Any, name: str) -> Any:
+    """Returns a stack whose tools, form of the answer and settings can go along with a question.
+
+    Args:
+        stack: The stack.
+        name: What it is called in messages.
+
+    Raises:
+        NotebookError: If one of them cannot, whoever is asked.
+    """
+    question = llmneutral.Message("user", (llmneutral.TextMessageContent("?"),))
+    probe = llmneutral.PromptStack(
+        [question], tools=stack.tools, output_schema=stack.output_schema, settings=stack.settings
+    )
+    try:
+        llmneutral.convert(probe, "chat_completions", model="any")
+    except llmneutral.ConfigurationError as error:
+        raise NotebookError(f"{name}: {error.message}") from None
+    except llmneutral.ConversionError as error:
+        # What is wrong for this API only is told when it is asked.
+        if str(error.rule).startswith("setting:"):
+            raise NotebookError(f"{name}: {error.message}") from None
+    return stack

@@ -11,7 +11,7 @@ from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompting import Here
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.session import Conversation
+from llmneutral_widgets.session import Conversation, is_sent
 from llmneutral_widgets.views.page import count, line
 
 _MOST_NOTES = 3
@@ -19,6 +19,9 @@ _MOST_NOTES = 3
 
 def save(here: Here, words: Sequence[str]) -> None:
     """Writes the current conversation: as a notebook, as JSON, or as Markdown to read.
+
+    A notebook keeps all exchanges, with what became of them. The other forms hold messages only, so they hold what goes
+    along with the next question.
 
     Raises:
         OptionError: If the file cannot be written.
@@ -28,13 +31,19 @@ def save(here: Here, words: Sequence[str]) -> None:
     path = _file(words, "save", (".ipynb", ".json", ".md"))
     conversation = here.session.conversation()
     is_notebook = path.suffix == ".ipynb"
-    written = [turn.exchange for turn in conversation.turns] if is_notebook else conversation.stack()
     try:
-        ipynb.save_conversation(written, path)
+        ipynb.save_conversation(
+            [turn.exchange for turn in conversation.turns] if is_notebook else conversation.kept(), path
+        )
     except ipynb.NotebookError as error:
         raise OptionError(f"%stack save {error}") from None
-    number = sum([len(turn.messages) for turn in conversation.turns])
+    written = [turn for turn in conversation.turns if is_notebook or is_sent(turn.exchange)]
+    number = sum([len(turn.messages) for turn in written])
     said = [f"{count(number, 'message')} of {conversation.name} written to {path.name}"]
+    if path.suffix == ".md":
+        said[0] += ", to read: it cannot be loaded, as .ipynb and .json can"
+    if left := len(conversation.turns) - len(written):
+        said.append(f"{count(left, 'exchange')} that failed left out: .ipynb keeps all of them")
     if is_notebook and (tools := conversation.frame().get("tools")):
         said.append(f"of its {count(len(tools), 'tool')} a notebook keeps the names: .json keeps all of it")
     note("; ".join(said))
@@ -49,7 +58,7 @@ def load(here: Here, words: Sequence[str]) -> None:
     from llmneutral_widgets import ipynb
 
     if len(words) == 1 and (given := stack_at(words[0], here.namespace)) is not None:
-        take(here.session.conversation(), given)
+        take(here.session.conversation(), given, words[0])
         return
     path = _file(words, "load", (".ipynb", ".json"))
     conversation = here.session.conversation()
@@ -59,18 +68,34 @@ def load(here: Here, words: Sequence[str]) -> None:
         raise OptionError(f"%stack load {path.name}: {error.strerror}") from None
     except ipynb.NotebookError as error:
         raise OptionError(f"%stack load {error}") from None
-    if isinstance(found.conversation, list):
-        conversation.resume(found.conversation)
-    else:
-        conversation.load(found.conversation)
+    _fill(conversation, found.conversation)
     more = [f"{len(found.notes) - _MOST_NOTES} more notes"] if len(found.notes) > _MOST_NOTES else []
     note("; ".join([*_loaded(conversation), *found.notes[:_MOST_NOTES], *more]))
 
 
-def take(conversation: Conversation, stack: Any) -> None:
-    """Takes a stack of the user's in the place of what a conversation holds."""
-    conversation.load(stack)
+def take(conversation: Conversation, stack: Any, name: str) -> None:
+    """Takes a stack of the user's in the place of what a conversation holds.
+
+    Raises:
+        OptionError: If what it brings beside its messages can go along with no question.
+    """
+    from llmneutral_widgets import ipynb
+
+    try:
+        _fill(conversation, ipynb.checked(stack, name))
+    except ipynb.NotebookError as error:
+        raise OptionError(str(error)) from None
     note("; ".join(_loaded(conversation)))
+
+
+def _fill(conversation: Conversation, found: Any) -> None:
+    """Takes exchanges, or a stack; an empty one is no turn."""
+    if isinstance(found, list):
+        conversation.resume(found)
+    elif found.messages or found.tools or found.settings or found.output_schema is not None:
+        conversation.load(found)
+    else:
+        conversation.resume([])
 
 
 def _loaded(conversation: Conversation) -> list[str]:
@@ -130,5 +155,7 @@ def _article(kind: str) -> str:
 def _file(words: Sequence[str], command: str, kinds: tuple[str, ...]) -> Path:
     if len(words) != 1 or Path(words[0]).suffix not in kinds:
         more = ", or {{variable}}" if command == "load" else ""
+        if command == "load" and len(words) == 1 and Path(words[0]).suffix == ".md":
+            more += "; a .md is only to read"
         raise OptionError(f"%stack {command} takes one file that ends in {' or '.join(kinds)}{more}")
     return Path(words[0]).expanduser()

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +27,17 @@ from llmneutral_widgets.views.page import line, visible
 
 MAJOR, MINOR = 4, 5
 """The form that is written, and the newest that is known."""
+LOAD = "%load_ext llmneutral"
+"""What an export begins with, so that its cells can be run."""
 _FEW = 20
 _IDS_SINCE = 5
+_OURS = re.compile(
+    rb"## (?:system|developer|user|assistant)\n\n|[^\n]{1,300}: \d+ exchanges?(?: of [^\n]*)?\n"
+    rb'|\{"llmneutral_recording":'
+)
+"""How Markdown, overviews and recordings begin that are written here."""
+_KEYS = ({"messages", "tools", "output_schema", "settings"}, {"notebook", "exchanges", "missing", "notes"})
+"""What is held by the JSON of a PromptStack, and of an extract."""
 
 
 class NotebookError(llmneutral.ConfigurationError):
@@ -123,17 +133,43 @@ def parse_notebook(text: str | bytes, name: str) -> Notebook:
     Raises:
         NotebookError: If it holds none.
     """
+    return notebook_of(json_of(text, name), name)
+
+
+def json_of(text: str | bytes, name: str, what: str = "notebook") -> Any:
+    """Returns what a text in JSON holds.
+
+    Args:
+        text: The content of a file.
+        name: What it is called in messages.
+        what: What it would be.
+
+    Raises:
+        NotebookError: If it is no JSON.
+    """
     try:
         written = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
         # Some tools write NaN, which JSON does not have; here it is null, as in everything that is written.
-        data = json.loads(written, parse_constant=lambda _: None)
+        return json.loads(written, parse_constant=lambda _: None)
     except UnicodeDecodeError:
-        raise NotebookError(f"{name} is no notebook: it is no text in UTF-8") from None
+        raise NotebookError(f"{name} is no {what}: it is no text in UTF-8") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise NotebookError(f"{name} is no notebook: it is no JSON ({error.msg} at {where})") from None
+        raise NotebookError(f"{name} is no {what}: it is no JSON ({error.msg} at {where})") from None
     except (ValueError, RecursionError) as error:
-        raise NotebookError(f"{name} is no notebook: it is no JSON ({type(error).__name__})") from None
+        raise NotebookError(f"{name} is no {what}: it is no JSON ({type(error).__name__})") from None
+
+
+def notebook_of(data: Any, name: str) -> Notebook:
+    """Returns the notebook that is held by the JSON of a file.
+
+    Args:
+        data: What the file holds.
+        name: What it is called in messages.
+
+    Raises:
+        NotebookError: If it is none.
+    """
     if not isinstance(data, Mapping):
         raise NotebookError(f"{name} is no notebook: it holds a {type(data).__name__}, not an object")
     return _notebook(data, name)
@@ -311,11 +347,16 @@ def write_notebook(notebook: Mapping[str, Any], path: str | os.PathLike[str]) ->
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Writes a text file at once: under another name first, which then takes the place of the old one.
 
+    A link stays, and the file it leads to is written.
+
     Raises:
         NotebookError: If it cannot be written.
     """
-    target = Path(path).expanduser()
+    given = Path(path).expanduser()
+    target = Path(os.path.realpath(given))
     fresh = target.with_name(f".{target.name}.{uuid4().hex[:8]}")
+    if target.exists() and not target.is_file():
+        raise NotebookError(f"{given.name or given} is no file, and nothing is written in its place")
     try:
         with contextlib.ExitStack() as undo:
             undo.callback(fresh.unlink, missing_ok=True)
@@ -324,4 +365,35 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
                 fresh.chmod(target.stat().st_mode)
             os.replace(fresh, target)
     except OSError as error:
+        raise NotebookError(f"{given.name}: {error.strerror or error}") from None
+
+
+def check_replaced(path: str | os.PathLike[str]) -> None:
+    """Looks at what stands where a file is to be written: what was not written here is somebody's work, and stays.
+
+    Raises:
+        NotebookError: If that is so, or it cannot be read.
+    """
+    target = Path(path).expanduser()
+    if not target.is_file():
+        return
+    try:
+        text = target.read_bytes()
+    except OSError as error:
         raise NotebookError(f"{target.name}: {error.strerror or error}") from None
+    if text.strip() and not _is_ours(text, target.name):
+        raise NotebookError(f"{target.name} was not exported by llmneutral, and is not replaced: choose another name")
+
+
+def _is_ours(text: bytes, name: str) -> bool:
+    """Whether a text has one of the forms that are written here."""
+    if _OURS.match(text):
+        return True
+    try:
+        data = json_of(text, name)
+    except NotebookError:
+        return False
+    if not isinstance(data, Mapping):
+        return False
+    is_exported = "nbformat" in data and "llmneutral" in _mapping(data.get("metadata"))
+    return is_exported or any(keys <= data.keys() for keys in _KEYS)

@@ -194,6 +194,7 @@ def _stream(record: Sequence[Any], badges: Sequence[str]) -> Bundle:
 def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int | None) -> None:
     """Writes recordings, one for each answer of the question: what they hold is played by `-p replay:FILE`."""
     import llmneutral
+    from llmneutral_widgets.notebook_file import NotebookError, check_replaced
 
     if len(words) != 1:
         raise OptionError("%deltas save takes one file")
@@ -204,9 +205,12 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
     path = Path(words[0]).expanduser()
     api, model = exchange.api, exchange.model
     try:
+        check_replaced(path)
         for number, record in enumerate(records):
             pieces = map(tuple, clean_record(record))
             llmneutral.save_recording(path, pieces, api=api, model=model, append=number > 0)
+    except NotebookError as error:
+        raise OptionError(f"%deltas save {error}") from None
     except OSError as error:
         raise OptionError(f"%deltas save {path.name}: {error.strerror}") from None
     what = count(sum(map(len, records)), "chunk") + (f" of {len(records)} answers" if len(records) > 1 else "")

@@ -14,9 +14,18 @@ from typing import Any, Literal
 import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import SCHEMA
-from llmneutral_widgets.exports import LOAD, fence
+from llmneutral_widgets.exports import fence
 from llmneutral_widgets.extraction import cuts_of, exchanges_of, request
-from llmneutral_widgets.notebook_file import Cell, Notebook, NotebookError, data_of, joined, near, open_notebook
+from llmneutral_widgets.notebook_file import (
+    LOAD,
+    Cell,
+    Notebook,
+    NotebookError,
+    data_of,
+    joined,
+    near,
+    open_notebook,
+)
 from llmneutral_widgets.session import is_sent
 from llmneutral_widgets.views.page import count, line, size, visible
 from llmneutral_widgets.views.pictures import decoded, picture_type
