@@ -128,6 +128,9 @@ if TYPE_CHECKING:
     from llmneutral.events import StartRunEvent as StartRunEvent
     from llmneutral.events import TextChunkEvent as TextChunkEvent
     from llmneutral.events import ThinkingChunkEvent as ThinkingChunkEvent
+    from llmneutral.frames import FrameInterrupt as FrameInterrupt
+    from llmneutral.frames import run_frame as run_frame
+    from llmneutral.frames import usage_frame as usage_frame
     from llmneutral.ir.artifacts import ActionArtifact as ActionArtifact
     from llmneutral.ir.artifacts import AudioArtifact as AudioArtifact
     from llmneutral.ir.artifacts import BaseArtifact as BaseArtifact
@@ -266,6 +269,7 @@ __all__ = [
     "FinishPromptEvent",
     "FinishRunEvent",
     "FirstDeltaEvent",
+    "FrameInterrupt",
     "GenericArtifact",
     "GenericDeltaMessageContent",
     "GenericMessageContent",
@@ -374,9 +378,11 @@ __all__ = [
     "register_profile",
     "register_transport",
     "resolve_api_mode",
+    "run_frame",
     "save_recording",
     "scrub",
     "step_summary",
+    "usage_frame",
     "validate",
     "validator",
 ]
@@ -430,6 +436,7 @@ _PLACES = {
         "FirstDeltaEvent InterruptedEvent ListenerFailedEvent ParsedPartialEvent RepairTurnEvent RetryScheduledEvent "
         "StartActionEvent StartPromptEvent StartRunEvent TextChunkEvent ThinkingChunkEvent"
     ),
+    "llmneutral.frames": "FrameInterrupt run_frame usage_frame",
     "llmneutral.ir.artifacts": (
         "ActionArtifact AudioArtifact BaseArtifact BlobArtifact DocumentArtifact ErrorArtifact "
         "GenericArtifact ImageArtifact ImageUrlArtifact InfoArtifact JsonArtifact ListArtifact TextArtifact"

@@ -1,0 +1,252 @@
+"""Prompts over a table: one question for each row of a pandas DataFrame, and token counts as a DataFrame.
+
+    import pandas
+    import llmneutral
+
+    reviews = pandas.DataFrame({"review": ["Great!", "It broke."]})
+    found = llmneutral.run_frame(reviews, "Is this review positive? {{review}}", max_tokens=20)
+    again = reviews[found["status"] != "complete"]  # what failed can be asked once more
+
+A row that fails does not lose the others, and what has come is never lost: an interrupt carries the rows that are done.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from llmneutral.agent import Agent
+from llmneutral.configs import DriversConfig
+from llmneutral.drivers.base import BasePromptDriver
+from llmneutral.drivers.stopping import LOOK_UP
+from llmneutral.drivers.threads import start
+from llmneutral.errors import ConfigurationError, LLMNeutralError
+from llmneutral.errors.wording import a_kind
+from llmneutral.ir.messages import Message
+from llmneutral.ir.responses import COUNTS, NormalizedResponse
+
+PLACE = re.compile(r"\\\{\{|\{\{\s*([^{}\n]+?)\s*\}\}")
+TEXTS = ("answer", "status", "error")
+RESULTS = {*TEXTS, "parsed", "finish_reason", *COUNTS, "total_s"}
+
+
+class FrameInterrupt(KeyboardInterrupt):
+    """A run over a table was interrupted.
+
+    Attributes:
+        frame: The table as far as it came, as `run_frame` returns it; in a notebook `sys.last_value.frame`.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        done = int((frame["status"] == "complete").sum())
+        super().__init__(f"{done} of {len(frame)} rows are complete; they stand in this interrupt's `frame`")
+        self.frame = frame
+
+
+class _Row(msgspec.Struct):
+    """What a row has come to."""
+
+    status: str = "interrupted"
+    response: NormalizedResponse | None = None
+    error: str | None = None
+
+
+def run_frame(
+    frame: Any,
+    prompt: str,
+    driver: BasePromptDriver | DriversConfig | None = None,
+    *,
+    into: Any = None,
+    concurrency: int = 4,
+    **settings: Any,
+) -> Any:
+    r"""Asks one question for each row of a table.
+
+    Args:
+        frame: A pandas DataFrame; it is not changed.
+        prompt: The question; `{{name}}` stands for the row's value in the column of this name, and `\{{` for `{{`.
+        driver: Who is asked; the driver of `Defaults` unless given.
+        into: The form of the answers: a pydantic model, dataclass, TypedDict or JSON Schema.
+        concurrency: Most questions on their way at the same time, each in a thread.
+        **settings: Settings and options of each call, as for `driver.run` (`max_tokens`, `max_attempts`, `timeout` …).
+
+    Returns:
+        A DataFrame with the rows and columns of `frame` in their order, and beside them `answer`, `status`, `error`,
+        `finish_reason`, the token counts of `Usage` and `total_s`, all with nullable types; and with `into` the values,
+        `parsed`. The status is `complete`, `incomplete` (the answer broke off), `failed` (`error` says why; what had
+        come stands in `answer`) or `skipped` (the row has no value for the prompt, and nobody was asked).
+
+    Raises:
+        ConfigurationError: If an argument, setting or column is wrong, or a key is missing; before anything is sent.
+        FrameInterrupt: If it is interrupted; it has the rows that are done. What is on its way is not waited for.
+    """
+    parts = _parts(prompt, frame)
+    if taken := sorted(RESULTS & {str(name) for name in frame.columns}):
+        raise ConfigurationError(
+            f"the frame has columns that the results need: {', '.join(taken)}", hint="Rename them."
+        )
+    if type(concurrency) is not int or concurrency < 1:
+        raise ConfigurationError(f"concurrency={concurrency!r} cannot be: it is a whole number above 0")
+    asked = Agent(driver, memory=None).prompt_driver
+    asked.require_key()
+    asked.require_model(settings.get("model") or asked.model)
+    if into is not None:
+        settings["output_schema"] = into
+    rows = [_Row() for _ in range(len(frame))]
+    try:
+        _all(rows, lambda place: _asked(asked, _filled(parts, frame, place), settings), concurrency)
+    except ConfigurationError:
+        raise
+    except BaseException as stopped:
+        raise FrameInterrupt(_with_results(frame, rows, into)) from stopped
+    return _with_results(frame, rows, into)
+
+
+def usage_frame(responses: Iterable[Any]) -> Any:
+    """Returns what answers used up as a DataFrame, a row for each; what a provider did not tell is `<NA>`.
+
+    Args:
+        responses: Answers of `driver.run`, `stream.response`, `result.response` …
+    """
+    import pandas
+
+    given = list(responses)
+    if wrong := [response for response in given if not isinstance(response, NormalizedResponse)]:
+        raise ConfigurationError(f"usage_frame takes responses, and {a_kind(wrong[0])} is none")
+    models = pandas.array([response.model for response in given], dtype="string")
+    return pandas.DataFrame({"model": models} | _counted(given))
+
+
+# --- the prompt -----------------------------------------------------------------------------------
+
+
+def _parts(prompt: str, frame: Any) -> list[str | int]:
+    """The texts of a prompt, and between them the places of the columns that are filled in."""
+    if type(frame).__name__ != "DataFrame" or not hasattr(frame, "iloc"):
+        raise ConfigurationError(f"run_frame takes a pandas DataFrame, and {a_kind(frame)} is none")
+    if not isinstance(prompt, str):
+        raise ConfigurationError(f"the prompt is a text with {{{{column}}}} in it, not {a_kind(prompt)}")
+    names = [str(name) for name in frame.columns]
+    parts: list[str | int] = []
+    at = 0
+    for found in PLACE.finditer(prompt):
+        parts.append(prompt[at : found.start()])
+        at = found.end()
+        if found[1] is None:
+            parts.append("{{")
+        elif names.count(found[1]) != 1:
+            many = f"{names.count(found[1]) or 'none'} of this name: {', '.join(names)}"
+            raise ConfigurationError(f"the prompt names the column {found[1]!r}, and the frame has {many}")
+        else:
+            parts.append(names.index(found[1]))
+    return [*parts, prompt[at:]]
+
+
+def _filled(parts: Sequence[str | int], frame: Any, place: int) -> str | None:
+    """The prompt of a row; None where a value is missing."""
+    import pandas
+
+    texts = []
+    for part in parts:
+        value = part if isinstance(part, str) else frame.iat[place, part]
+        missing = pandas.isna(value)
+        if isinstance(missing, bool) and missing:
+            return None
+        texts.append(str(value))
+    return "".join(texts)
+
+
+# --- the questions --------------------------------------------------------------------------------
+
+
+def _asked(driver: BasePromptDriver, question: str | None, settings: Mapping[str, Any]) -> _Row:
+    if question is None:
+        return _Row("skipped", error="a column of the prompt has no value in this row")
+    try:
+        response = driver.run(question, **settings)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # noqa: BLE001  # one row's failure is told in its row
+        partial = getattr(error, "partial", None)
+        kind = (isinstance(error, LLMNeutralError) and error.type) or type(error).__name__
+        return _Row("failed", partial if isinstance(partial, NormalizedResponse) else None, f"{kind}: {error}")
+    if response.error is not None:  # on_error="return"
+        return _Row("failed", response, f"{response.error.type}: {response.error.message}")
+    return _Row("complete" if response.complete else "incomplete", response)
+
+
+def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None:
+    """Asks for each row, so many at the same time; what is raised ends it, and leaves the rows that are done."""
+    waiting, stopped = deque(range(len(rows))), threading.Event()
+    finished: queue.SimpleQueue[tuple[int, _Row | BaseException]] = queue.SimpleQueue()
+
+    def work() -> None:
+        while not stopped.is_set():
+            try:
+                place = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                finished.put((place, ask(place)))
+            except BaseException as error:  # noqa: BLE001  # told to whoever waits
+                finished.put((place, error))
+
+    try:
+        for _ in range(min(concurrency, len(rows))):
+            start(work)
+        left = len(rows)
+        while left:
+            try:
+                place, found = finished.get(timeout=LOOK_UP)
+            except queue.Empty:
+                continue
+            if isinstance(found, BaseException):
+                raise found
+            rows[place] = found
+            left -= 1
+    finally:
+        stopped.set()
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _with_results(frame: Any, rows: Sequence[_Row], into: Any) -> Any:
+    import pandas
+
+    responses = [row.response for row in rows]
+    texts = [
+        [None if response is None else response.text for response in responses],
+        [row.status for row in rows],
+        [row.error for row in rows],
+    ]
+    columns: dict[str, Any] = {
+        name: pandas.array(values, dtype="string") for name, values in zip(TEXTS, texts, strict=True)
+    }
+    if into is not None:
+        columns["parsed"] = pandas.Series([None] * len(rows), dtype="object")
+        for place, response in enumerate(responses):
+            columns["parsed"].iat[place] = None if response is None else response.parsed
+    results = pandas.DataFrame(columns | _counted(responses)).set_axis(frame.index)
+    return pandas.concat([frame, results], axis="columns")
+
+
+def _counted(responses: Sequence[NormalizedResponse | None]) -> dict[str, Any]:
+    """Counts and times as columns; what is not known is `<NA>`."""
+    import pandas
+
+    given = [NormalizedResponse(Message("assistant")) if response is None else response for response in responses]
+    reasons = [None if response is None else response.finish_reason for response in responses]
+    seconds = [None if response.metadata is None else response.metadata.total for response in given]
+    counts = {name: [getattr(response.usage, name) for response in given] for name in COUNTS}
+    return {
+        "finish_reason": pandas.array(reasons, dtype="string"),
+        **{name: pandas.array(values, dtype="Int64") for name, values in counts.items()},
+        "total_s": pandas.array(seconds, dtype="Float64"),
+    }

@@ -1,0 +1,238 @@
+"""A question for each row of a table: in order, side by side, and nothing is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from contextvars import ContextVar
+from typing import Any
+
+import msgspec
+import pandas
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import llmneutral
+from llmneutral import (
+    BasePromptDriver,
+    ConfigurationError,
+    Defaults,
+    DriversConfig,
+    Message,
+    NormalizedResponse,
+    RateLimitError,
+    Usage,
+)
+from llmneutral.frames import FrameInterrupt, run_frame, usage_frame
+from llmneutral.ir.responses import COUNTS
+from tests.drivers.endpoints import TEXT, body_of, driver_for
+from tests.loopback import Loopback, whole
+
+
+class Saying(BasePromptDriver):
+    """Says what it was asked, or does what a function of the test says."""
+
+    needs_key = False
+
+    def __init__(self, say: Any = lambda text: text, **options: Any) -> None:
+        super().__init__("said", max_attempts=1, **options)
+        self.say = say
+        self.heard: list[str] = []
+        self.settings_heard: list[dict[str, Any]] = []
+
+    def try_run(self, stack: Any) -> Message:
+        text = stack.messages[-1].to_text()
+        self.heard.append(text)
+        self.settings_heard.append(stack.settings)
+        return Message(Message.ASSISTANT_ROLE, (llmneutral.TextMessageContent(str(self.say(text))),))
+
+
+CITIES = pandas.DataFrame({"city": ["Oslo", "Rome", "Lima"], "n": [1, 2, 3], "x": [0.5, None, 1.5]}, index=[7, 3, 3])
+
+
+class City(pydantic.BaseModel):
+    name: str
+
+
+def test_a_row_a_question_in_their_order() -> None:
+    before = CITIES.copy()
+    found = run_frame(CITIES, r"{{city}} has {{ n }} and \{{n}}", Saying())
+    assert found["answer"].tolist() == ["Oslo has 1 and {{n}}", "Rome has 2 and {{n}}", "Lima has 3 and {{n}}"]
+    assert found["status"].tolist() == ["complete"] * 3
+    assert found.index.tolist() == [7, 3, 3]
+    assert found.columns[:3].tolist() == ["city", "n", "x"]
+    assert "parsed" not in found
+    pandas.testing.assert_frame_equal(CITIES, before)
+
+
+@given(st.lists(st.text(max_size=8), max_size=9), st.integers(1, 5))
+def test_whatever_stands_in_the_rows_comes_back_in_order(values: list[str], concurrency: int) -> None:
+    frame = pandas.DataFrame({"a": pandas.Series(values, dtype="object")})
+    found = run_frame(frame, "<{{a}}>", Saying(), concurrency=concurrency)
+    assert found["answer"].tolist() == [f"<{value}>" for value in values]
+    assert len(found) == len(values)
+
+
+def test_the_types_can_hold_what_is_not_known() -> None:
+    found = run_frame(CITIES, "{{city}}", Saying())
+    assert {name: str(found[name].dtype) for name in found.columns[3:]} == {
+        **dict.fromkeys(("answer", "status", "error", "finish_reason"), "string"),
+        **dict.fromkeys(COUNTS, "Int64"),
+        "total_s": "Float64",
+    }
+    assert found["input_total"].isna().all()
+    assert found["error"].isna().all()
+    assert (found["total_s"] >= 0).all()
+
+
+def test_one_row_s_failure_is_its_own() -> None:
+    def say(text: str) -> str:
+        if text == "Rome":
+            raise RateLimitError("later")
+        if text == "Lima":
+            raise ValueError("odd")
+        return text
+
+    found = run_frame(CITIES, "{{city}}", Saying(say))
+    assert found["status"].tolist() == ["complete", "failed", "failed"]
+    assert found["answer"].fillna("-").tolist() == ["Oslo", "-", "-"]
+    assert found["error"].fillna("-").tolist() == ["-", "rate_limit_error: later", "ValueError: odd"]
+
+
+def test_a_row_without_a_value_is_not_asked() -> None:
+    driver = Saying()
+    found = run_frame(CITIES, "{{x}}", driver)
+    assert found["status"].tolist() == ["complete", "skipped", "complete"]
+    assert sorted(driver.heard) == ["0.5", "1.5"]
+
+
+def test_over_a_wire_with_counts() -> None:
+    with Loopback(lambda request: whole(body_of("chat_completions"))) as server:
+        driver = driver_for("chat_completions", server)
+        found = run_frame(CITIES, "{{city}}?", driver, max_tokens=20)
+        driver.close()
+        asked = sorted(request.json["messages"][-1]["content"] for request in server.requests)
+    assert asked == ["Lima?", "Oslo?", "Rome?"]
+    assert found["answer"].tolist() == [TEXT[0][1]] * 3
+    assert (found["output_total"] > 0).all()
+    assert all(request.json["max_tokens"] == 20 for request in server.requests)
+
+
+def test_values_in_a_form() -> None:
+    def say(text: str) -> str:
+        return "no" if text.startswith("Rome") else f'{{"name": "{text[:4]}"}}'
+
+    strategy: dict[str, Any] = {"structured_output_strategy": "rule", "max_repairs": 0}
+    found = run_frame(CITIES, "{{city}}", Saying(say), into=City, **strategy)
+    assert found["parsed"].tolist() == [City(name="Oslo"), None, City(name="Lima")]
+    assert found["status"].tolist() == ["complete", "failed", "complete"]
+    assert found["answer"].tolist()[1] == "no", "what had come is kept"
+    as_dicts = run_frame(CITIES[:1], "{{city}}", Saying(say), into=City.model_json_schema(), **strategy)
+    assert as_dicts["parsed"].tolist() == [{"name": "Oslo"}]
+
+
+def test_so_many_at_a_time_in_the_caller_s_context() -> None:
+    place: ContextVar[str] = ContextVar("place", default="nowhere")
+    lock, running, most, seen = threading.Lock(), [0], [0], []
+
+    def say(text: str) -> str:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.05)
+        with lock:
+            running[0] -= 1
+            seen.append(place.get())
+        return text
+
+    token = place.set("here")
+    try:
+        run_frame(pandas.DataFrame({"a": range(9)}), "{{a}}", Saying(say), concurrency=3)
+    finally:
+        place.reset(token)
+    assert most[0] == 3
+    assert seen == ["here"] * 9
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
+    def say(text: str) -> str:
+        if text == "3":
+            raise KeyboardInterrupt
+        if int(text) > 3:
+            time.sleep(0.3)
+        return text
+
+    driver = Saying(say)
+    with pytest.raises(KeyboardInterrupt, match="of 20 rows are complete") as raised:
+        run_frame(pandas.DataFrame({"a": range(20)}), "{{a}}", driver, concurrency=concurrency)
+    assert isinstance(raised.value, FrameInterrupt)
+    found = raised.value.frame
+    assert len(found) == 20
+    assert found["status"].tolist()[3:] == ["interrupted"] * 17
+    if concurrency == 1:
+        assert found["answer"].tolist()[:3] == ["0", "1", "2"]
+    asked = len(driver.heard)
+    time.sleep(0.5)
+    assert len(driver.heard) <= asked + concurrency < 20, "nothing more is begun"
+
+
+def test_the_driver_of_defaults() -> None:
+    driver = Saying()
+
+    class Config(DriversConfig):
+        @property
+        def prompt_driver(self) -> Any:
+            return driver
+
+    with Config():
+        assert run_frame(CITIES, "{{city}}")["answer"].tolist() == ["Oslo", "Rome", "Lima"]
+    assert Defaults.base is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"prompt": "{{town}}"}, r"'town'.*none of this name: city, n, x"),
+        ({"prompt": 3}, "the prompt is a text"),
+        ({"frame": {"city": ["Oslo"]}}, "run_frame takes a pandas DataFrame, and a dict is none"),
+        ({"frame": CITIES.assign(answer=1, total=2)}, "columns that the results need: answer, total"),
+        ({"frame": pandas.DataFrame([[1, 2]], columns=["city", "city"])}, "2 of this name"),
+        ({"concurrency": 0}, "concurrency=0"),
+        ({"concurrency": True}, "concurrency=True"),
+        ({"driver": llmneutral.make_driver("chat_completions", model="m", api_key="k"), "temprature": 1}, "temprature"),
+        ({"into": 3}, "output schema"),
+        ({"driver": "me"}, "driver"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_sent(given: dict[str, Any], said: str) -> None:
+    driver = Saying()
+    with pytest.raises(ConfigurationError, match=said):
+        run_frame(**{"frame": CITIES, "prompt": "{{city}}", "driver": driver, **given})
+    assert driver.heard == []
+
+
+def test_a_missing_key_is_told_once() -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        run_frame(CITIES, "{{city}}", llmneutral.make_driver("openai", model="m"))
+
+
+def test_a_table_of_usage() -> None:
+    known = NormalizedResponse(Message("assistant"), model="m", usage=Usage(input_total=3, output_total=4))
+    found = usage_frame([known, msgspec.structs.replace(known, model=None, usage=Usage())])
+    assert found["input_total"].tolist() == [3, pandas.NA]
+    assert found["output_total"].sum() == 4
+    assert found["model"].tolist() == ["m", pandas.NA]
+    assert len(usage_frame([])) == 0
+    with pytest.raises(ConfigurationError, match="a str is none"):
+        usage_frame(["m"])
+
+
+def test_pandas_is_loaded_when_it_is_needed() -> None:
+    code = "import llmneutral, sys; llmneutral.run_frame; llmneutral.usage_frame; print('pandas' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
