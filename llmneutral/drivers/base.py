@@ -25,7 +25,6 @@ from llmneutral.drivers.counting import TokenCount
 from llmneutral.drivers.hints import hint_for
 from llmneutral.drivers.keys import ApiKey, is_local, key_variables_of
 from llmneutral.drivers.options import CallOptions
-from llmneutral.drivers.stopping import Stop
 from llmneutral.drivers.streams import AsyncPromptStream, PromptStream
 from llmneutral.drivers.threads import Pumped, in_thread
 from llmneutral.errors import ConfigurationError, ProviderError, scrub
@@ -153,8 +152,7 @@ class BasePromptDriver(_Managed):
         `repair` and by the next answer; where the last one does not fit, that is raised after the `end`.
         """
         asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
-        asked.stop = stop = Stop()
-        return PromptStream(asked, runners.run(asked.flow(), asked, stop.pausing(self.sleep)), stop)
+        return PromptStream(asked, runners.run(asked.flow(), asked, asked.stoppable().pausing(self.sleep)))
 
     async def arun(self, source: Any, **overrides: Any) -> NormalizedResponse:
         """The async twin of `run`."""
@@ -167,8 +165,7 @@ class BasePromptDriver(_Managed):
     def astream(self, source: Any, **overrides: Any) -> AsyncPromptStream:
         """The async twin of `stream`; the request is sent with the first `anext`."""
         asked = prepare.prompt(self, BasePromptDriver, source, {**overrides, "stream": True})
-        asked.stop = stop = Stop()
-        return AsyncPromptStream(asked, runners.arun(asked.flow(), asked, stop.apausing(self.asleep)), stop)
+        return AsyncPromptStream(asked, runners.arun(asked.flow(), asked, asked.stoppable().apausing(self.asleep)))
 
     def preview(self, source: Any, **overrides: Any) -> Conversion:
         """Returns the request that `run` would send; sends nothing and needs no key."""

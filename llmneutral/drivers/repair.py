@@ -10,7 +10,7 @@ joins texts forgets at `repair` what came before it. A stream whose last answer 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -89,10 +89,8 @@ class Asked:
 
     def open(self, conversion: Conversion | None) -> Iterator[Any]:
         """Opens a stream by it."""
-        if self.stop is not None:
-            return self.stop.opened(self.call.io.open, conversion)
-        opened: Iterator[Any] = self.call.io.open(conversion)
-        return opened
+        work: Callable[..., Iterator[Any]] = self.call.io.open
+        return work(conversion) if self.stop is None else self.stop.opened(work, conversion)
 
     async def asend(self, conversion: Conversion | None) -> Any:
         """The async twin of `send`."""
@@ -100,10 +98,8 @@ class Asked:
 
     async def aopen(self, conversion: Conversion | None) -> AsyncIterator[Any]:
         """The async twin of `open`."""
-        if self.stop is not None:
-            return await self.stop.aopened(self.call.io.aopen(conversion))
-        opened: AsyncIterator[Any] = await self.call.io.aopen(conversion)
-        return opened
+        opening: Awaitable[AsyncIterator[Any]] = self.call.io.aopen(conversion)
+        return await (opening if self.stop is None else self.stop.aopened(opening))
 
     # --- what it has come to --------------------------------------------------------------------
 
@@ -152,6 +148,11 @@ class Asked:
             return response
         usage = Usage.sum([*[answer.usage for answer in self._rejected], response.usage])
         return msgspec.structs.replace(response, usage=usage, metadata=self.metadata)
+
+    def stoppable(self) -> Stop:
+        """Returns the wish to end it; from here on somebody holds the stream."""
+        self.stop = self.stop or Stop()
+        return self.stop
 
     def end(self) -> None:
         """Ends the answer in progress; what has come is kept."""
@@ -274,7 +275,7 @@ class Asked:
     def _show(self, plan: structured.Plan, deltas: list[DeltaMessage]) -> None:
         """Takes the pieces of the value; it is read where somebody wants to see it."""
         if self._partial is None:
-            self._partial = structured.PartialAnswer(plan, self._restored(plan))
+            self._partial = structured.PartialAnswer(plan, _restored(self.call.conversion, plan))
         partial = self._partial
         grew = any([partial.add(delta) for delta in deltas])
         tell = self.call.publisher
@@ -287,10 +288,10 @@ class Asked:
                 self._shown = value
                 tell.publish(ParsedPartialEvent, value=value)
 
-    def _restored(self, plan: structured.Plan) -> Callable[[Any], Any]:
-        """What gives the arguments of the answer's call their own property names back."""
-        conversion = self.call.conversion
-        if conversion is None or plan.tool is None:
-            return lambda value: value
-        names, native = conversion.names, conversion.names.native(plan.tool)
-        return lambda value: names.restored(native, value)
+
+def _restored(conversion: Conversion | None, plan: structured.Plan) -> Callable[[Any], Any]:
+    """What gives the arguments of the answer's call their own property names back."""
+    if conversion is None or plan.tool is None:
+        return lambda value: value
+    names, native = conversion.names, conversion.names.native(plan.tool)
+    return lambda value: names.restored(native, value)

@@ -168,8 +168,8 @@ class PromptStream(DeltaStream, _Answer):
     interrupted while something else still refers to it (a cell of a notebook), read it in a `with` block.
     """
 
-    def __init__(self, asked: Asked, deltas: Deltas, stop: Stop) -> None:
-        DeltaStream.__init__(self, deltas, stop)
+    def __init__(self, asked: Asked, deltas: Deltas, stop: Stop | None = None) -> None:
+        DeltaStream.__init__(self, deltas, stop or asked.stoppable())
         _Answer.__init__(self, asked)
 
     def _closed(self) -> None:
@@ -179,8 +179,8 @@ class PromptStream(DeltaStream, _Answer):
 class AsyncPromptStream(AsyncDeltaStream, _Answer):
     """The async twin of `PromptStream`."""
 
-    def __init__(self, asked: Asked, deltas: AsyncDeltas, stop: Stop) -> None:
-        AsyncDeltaStream.__init__(self, deltas, stop)
+    def __init__(self, asked: Asked, deltas: AsyncDeltas, stop: Stop | None = None) -> None:
+        AsyncDeltaStream.__init__(self, deltas, stop or asked.stoppable())
         _Answer.__init__(self, asked)
 
     def _closed(self) -> None:
