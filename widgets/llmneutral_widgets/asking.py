@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from llmneutral_widgets.exchange import Exchange, Request, new_id, status_of
+from llmneutral_widgets.interrupts import hold
 from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.session import Sent, is_sent
@@ -121,7 +122,11 @@ class _Call:
     def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
         """Asks, and shows what comes."""
         sink.start(self.question.asked.told())
-        error = self._received(sink, stop) if self.question.stream else self._whole()
+        try:
+            error = self._received(sink, stop) if self.question.stream else self._whole()
+        except BaseException as late:  # noqa: BLE001  # an interrupt while the stream was closed
+            error = late
+        hold()
         return self._outcome(sink, error)
 
     def _received(self, sink: Sink, stop: threading.Event | None) -> BaseException | None:
@@ -369,7 +374,9 @@ def ask_all(questions: Sequence[Question], sinks: Sequence[Sink]) -> tuple[list[
         for thread in threads:
             while thread.is_alive():
                 thread.join(_LOOK)
+        hold()
     except KeyboardInterrupt as raised:
+        hold()  # pressed once more, it loses nothing
         interrupt = raised
         stop.set()
         for call in calls:

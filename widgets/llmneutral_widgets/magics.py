@@ -1,7 +1,7 @@
 """The six magics, thin: where they run, what `%config PromptMagics` says, and how their errors go out.
 
-What they do stands in `prompting`, `inspecting` and `sent`, which are imported when a magic first runs. The class is made when
-the extension is loaded: importing this module imports no IPython.
+What they do stands in `prompting`, `inspecting` and `sent`, which are imported when a magic first runs. The class is
+made when the extension is loaded: importing this module imports no IPython.
 """
 
 # IPython's decorators have no types that fit methods.
@@ -147,12 +147,13 @@ def run(magics: Any, does: Callable[..., Any], *args: Any, local_ns: Any = None)
     from IPython.core.error import UsageError
 
     from llmneutral_widgets.failures import presentable
+    from llmneutral_widgets.interrupts import heard
     from llmneutral_widgets.notes import calm
     from llmneutral_widgets.scrub import current_secrets
 
     try:
         here = here_of(magics, local_ns)
-        with calm():
+        with heard(), calm():
             return does(here, *args)
     except OptionError as error:
         raise UsageError(current_secrets().text(str(error))) from None

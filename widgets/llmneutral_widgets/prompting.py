@@ -19,6 +19,7 @@ from llmneutral_widgets.composing import Composed, compose
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id
 from llmneutral_widgets.failures import presentable
 from llmneutral_widgets.formats import FormSink, first_code, formed
+from llmneutral_widgets.interrupts import is_pressed, let_go
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import PROMPT, PromptLine, parse_prompt
@@ -198,6 +199,7 @@ def _single(here: Here, plan: Plan) -> Exchange:
     if exchange is not None:
         here.session.record(plan.key, [exchange], new=plan.given.new)
         _bound(here, plan, exchange)
+    let_go()
     if outcome.error is not None:
         raise presentable(outcome.error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
     assert exchange is not None  # without an error there is one
@@ -233,6 +235,7 @@ def _several(here: Here, plan: Plan) -> Exchanges:
         _bound(here, plan, exchanges)
         if plan.given.quiet:
             display.publish(_lines(exchanges))
+    let_go()
     error = interrupt or next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
         raise presentable(error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
@@ -245,6 +248,8 @@ def _in_turn(questions: list[Question]) -> list[Outcome]:
     for question in questions:
         try:
             outcomes.append(ask(question, TextSink()))
+            if is_pressed():
+                outcomes[-1].error = KeyboardInterrupt()
         except Exception as error:  # noqa: BLE001  # the others are asked all the same; it is raised in the end
             outcomes.append(Outcome(None, error))
         if isinstance(outcomes[-1].error, KeyboardInterrupt):

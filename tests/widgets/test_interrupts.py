@@ -1,0 +1,166 @@
+"""The stop button at bad moments: what has come is kept all the same, and the interrupt goes on."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmneutral_widgets import interrupts, session
+from llmneutral_widgets.exchange import MIME
+from llmneutral_widgets.sinks import CollectSink, TextSink
+from tests.loopback import HOLD, Loopback, streamed
+from tests.widgets.kernel import Kernel
+from tests.widgets.shell import Cells, running
+from tests.widgets.test_prompting import PAUSE, shows, words
+
+
+@pytest.fixture
+def cells() -> Iterator[Cells]:
+    with running(is_kernel=True) as found:
+        yield found
+
+
+def press(*_: Any, **__: Any) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+PLACES = [
+    "llmneutral_widgets.formats.FormSink.finish",
+    "llmneutral_widgets.asking._Call.exchange",
+    "llmneutral_widgets.session.Session.record",
+    "llmneutral_widgets.session.Conversation.put",
+    "llmneutral_widgets.watching.Watch.end",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_press_while_the_answer_is_kept_loses_nothing(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    holder, _, name = place.rpartition(".")
+    module, _, owner = holder.rpartition(".")
+    kind = getattr(__import__(module, fromlist=[owner]), owner)
+    original = getattr(kind, name)
+
+    def pressed(*args: Any, **named: Any) -> Any:
+        press()
+        return original(*args, **named)
+
+    monkeypatch.setattr(kind, name, pressed)
+    ran = cells.run("%prompt -p {{echo}} -o kept Hello there")
+    assert isinstance(ran.error, KeyboardInterrupt), "queued cells are not run"
+    (output,) = ran.outputs
+    assert output[MIME]["response"]["text"] == "HELLO THERE "
+    assert "so far" not in output["text/plain"]
+    (turn,) = session.current().conversation().turns
+    assert turn.exchange.text == "HELLO THERE "
+    assert cells.shell.user_ns["kept"] is turn.exchange
+    monkeypatch.undo()
+    assert cells.run("%prompt -p {{echo}} again").error is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_two_presses_lose_nothing_of_several(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, main, count = threading.Thread.join, threading.current_thread(), [0]
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        original(thread, timeout)
+        sent = len(server.requests) == 2 and all([len(found.deltas) > 1 for found in sinks])
+        if threading.current_thread() is main and count[0] < 3 and sent:
+            count[0] += 1
+            press()
+
+    sinks: list[Any] = []
+
+    class Kept(CollectSink):
+        def __init__(self) -> None:
+            super().__init__()
+            sinks.append(self)
+
+    with Loopback(streamed([*words(2), HOLD]), streamed([*words(2), HOLD])) as server:
+        cells.run("import llmneutral")
+        cells.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        monkeypatch.setattr("llmneutral_widgets.prompting.CollectSink", Kept)
+        monkeypatch.setattr(threading.Thread, "join", join)
+        ran = cells.run("%prompt -p {{config}} -p {{config}} --quiet -o both Hi")
+        monkeypatch.undo()
+        assert server.closes(1.0)
+    assert count[0] >= 2
+    assert isinstance(ran.error, KeyboardInterrupt)
+    both = cells.shell.user_ns["both"]
+    assert [(each.status, each.text) for each in both] == [("interrupted", "word word ")] * 2
+    assert len(session.current().conversation().turns) == 1
+
+
+def test_answers_one_after_another_end_with_the_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = TextSink.finish
+    monkeypatch.setattr(TextSink, "finish", lambda *args: (press(), original(*args)))
+    with running(is_kernel=False) as terminal:
+        ran = terminal.run("%prompt -p {{echo}} -p {{echo}} -o both Hi")
+        assert isinstance(ran.error, KeyboardInterrupt)
+        assert [each.text for each in terminal.shell.user_ns["both"]] == ["HI "]
+
+
+def at_once() -> None:
+    with interrupts.heard():
+        press()
+        raise AssertionError("it went on")
+
+
+def let_go() -> None:
+    with interrupts.heard():
+        interrupts.hold()
+        press()
+        with interrupts.heard():  # one magic inside another changes nothing
+            pass
+        interrupts.let_go()
+        raise AssertionError("it went on")
+
+
+def at_the_end() -> None:
+    with interrupts.heard():
+        interrupts.hold()
+        press()
+
+
+@pytest.mark.parametrize("block", [at_once, let_go, at_the_end])
+def test_a_press_is_raised_at_once_or_when_it_is_let_go(block: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_have_no_part_in_it() -> None:
+    found: list[Any] = []
+
+    def work() -> None:
+        with interrupts.heard():
+            interrupts.hold()
+            interrupts.let_go()
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]
+
+
+def test_a_prompt_in_a_cell_that_awaits_can_be_stopped(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
+        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral")
+        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        ran = kernel.run(
+            "await asyncio.sleep(0)\nkept = %prompt -p {{config}} Hi\nprint('went on')",
+            seen=kernel.interrupted_when(shows("word word")),
+        )
+        assert server.closes(1.0)
+        assert ran.seconds < 8
+        assert ran.error is not None
+        assert "went on" not in ran.printed
+        assert ran.data(MIME)["status"] == "interrupted"
+        assert kernel.run("1 + 1").plain == "2"

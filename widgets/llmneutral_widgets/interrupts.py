@@ -1,0 +1,80 @@
+"""The stop button while a magic runs: it ends the waiting at once, and never the keeping of what has come.
+
+What must live here: the handler of the signal. A cell with `await` in it has one that only cancels the cell's task,
+which a magic, as it does not await, would never notice: while a magic runs, the signal is a KeyboardInterrupt. From
+the moment an answer has ended until it is shown and recorded, a press is noted, and raised after that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class _Presses:
+    """What becomes of a press now."""
+
+    def __init__(self) -> None:
+        self.is_heard = False
+        self.is_held = False
+        self.is_pressed = False
+
+    def press(self, number: int, frame: Any) -> None:
+        """Is called in the main thread, between any two of its instructions."""
+        if not self.is_held:
+            signal.default_int_handler(number, frame)
+        self.is_pressed = True
+
+
+_PRESSES = _Presses()
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[None]:
+    """A press in this block is a KeyboardInterrupt, now or as soon as it is let go.
+
+    Raises:
+        KeyboardInterrupt: At the end, for a press that was held.
+    """
+    if _PRESSES.is_heard or not _is_main():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _PRESSES.press)
+    _PRESSES.is_heard = True
+    try:
+        yield
+    finally:
+        _PRESSES.is_heard = _PRESSES.is_held = False
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
+        pressed, _PRESSES.is_pressed = _PRESSES.is_pressed, False
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def hold() -> None:
+    """From now on a press waits; in other threads, which no press reaches, this does nothing."""
+    if _PRESSES.is_heard and _is_main():
+        _PRESSES.is_held = True
+
+
+def is_pressed() -> bool:
+    """Presses count again; tells whether one came meanwhile, which counts now."""
+    pressed, _PRESSES.is_held, _PRESSES.is_pressed = _PRESSES.is_pressed, False, False
+    return pressed
+
+
+def let_go() -> None:
+    """Presses count again.
+
+    Raises:
+        KeyboardInterrupt: For one that came meanwhile.
+    """
+    if _is_main() and is_pressed():
+        raise KeyboardInterrupt
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
