@@ -32,6 +32,10 @@ ONCE = (types.GeneratorType, map, filter, zip)
 """What can be gone through only once: it is, here."""
 
 
+NO_LOOP = ("no running event loop", "There is no current event loop")
+REMEDY = "make it `async def`, and it is awaited in the event loop"
+
+
 class Bounds(msgspec.Struct, frozen=True):
     """How calls are run.
 
@@ -205,7 +209,7 @@ def _called(planned: Planned) -> Any:
         value = planned.function(*planned.args, **planned.kwargs)
         value = list(value) if isinstance(value, ONCE) else value
     except Exception as error:  # noqa: BLE001  # whatever a tool raises is told to the model
-        return _failed(planned, error)
+        return _failed(planned, _explained(error))
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
         return value
     return Done(result_of(planned.call, value), value)
@@ -217,6 +221,13 @@ async def _finished(planned: Planned, value: Any) -> Done:
     except Exception as error:  # noqa: BLE001  # as above
         return _failed(planned, error)
     return Done(result_of(planned.call, value), value)
+
+
+def _explained(error: Exception) -> Exception:
+    """What a tool of sync code met that wanted the event loop: it is none of its thread's, and the remedy is told."""
+    if isinstance(error, RuntimeError) and str(error).startswith(NO_LOOP):
+        return RuntimeError(f"{error}; a tool of sync code runs in a thread: {REMEDY}")
+    return error
 
 
 def _failed(planned: Planned, error: Exception) -> Done:

@@ -387,3 +387,28 @@ def test_order_and_effects_do_not_depend_on_who_is_first(
     run(batch, Bounds(parallel))
     assert outputs(batch) == [f"LookupError: {n}" if wait == 3 else n for n, wait in enumerate(waits)]
     assert sorted(counter.seen) == [*range(len(waits))]
+
+
+@both
+@pytest.mark.parametrize("needs", [asyncio.get_running_loop, asyncio.get_event_loop], ids=["running", "current"])
+def test_a_tool_of_sync_code_that_needs_the_event_loop_is_told_the_remedy(run: Running, needs: Any) -> None:
+    def sync() -> str:
+        """Needs the loop."""
+        return str(needs().is_running())
+
+    async def async_() -> str:
+        """Needs the loop."""
+        return str(needs().is_running())
+
+    def other() -> str:
+        """Fails in a way of its own."""
+        raise RuntimeError("no running engine")
+
+    batch = batch_of([sync, async_, other], call("1", "sync"), call("2", "async_"), call("3", "other"))
+    run(batch, Bounds())
+    failed, worked, own = outputs(batch)
+    assert failed.startswith("RuntimeError: ")
+    assert failed.endswith(
+        "; a tool of sync code runs in a thread: make it `async def`, and it is awaited in the event loop"
+    )
+    assert (worked, own) == ("True", "RuntimeError: no running engine")
