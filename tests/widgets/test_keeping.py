@@ -125,6 +125,18 @@ def test_no_key_is_saved(cells: Cells, tmp_path: Path, monkeypatch: pytest.Monke
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ipynb", "a.json", "a.md"]
 
 
+def test_a_long_text_of_the_letters_of_base64_is_kept(cells: Cells, tmp_path: Path) -> None:
+    cells.shell.user_ns["genome"] = "acgt" * 15_000
+    shown = cells.run("%prompt -p {{echo}} {{genome}}")
+    assert "ACGTACGT" in shown.html
+    assert "was cut" not in shown.html
+    before = held()
+    assert len(before[1]) > 60_000
+    cells.run(f"%stack save {tmp_path / 'a.ipynb'}")
+    cells.run(f"%stack load {tmp_path / 'a.ipynb'}")
+    assert held() == before
+
+
 def test_an_empty_conversation_comes_back_empty(cells: Cells, tmp_path: Path) -> None:
     for name in ("a.ipynb", "a.json"):
         assert "0 messages" in cells.run(f"%stack save {tmp_path / name}").plain

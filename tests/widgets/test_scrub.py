@@ -447,11 +447,49 @@ def test_big_media_of_a_payload_are_cut_where_they_stand() -> None:
     cuts: list[scrub.Cut] = []
     url = f"data:image/png;base64,{BIG64}"
     safe = base64.urlsafe_b64encode(BIG).decode().rstrip("=")
-    kept = cut({"a/b": [url], "c": {"source": {"data": BIG64}}, "d": safe}, "/payload", cuts)
-    assert kept == {"a/b": [None], "c": {"source": {"data": None}}, "d": None}
-    assert [found.at for found in cuts] == ["/payload/a~1b/0", "/payload/c/source/data", "/payload/d"]
+    payload = {
+        "a/b": [{"type": "image_url", "image_url": {"url": url}}, {"type": "input_image", "image_url": url}],
+        "anthropic": {"source": {"type": "base64", "media_type": "image/png", "data": BIG64}},
+        "gemini": {"inlineData": {"mimeType": "image/png", "data": safe}},
+        "bedrock": {"image": {"format": "png", "source": {"bytes": BIG64}}},
+        "file": {"filename": "a.pdf", "file_data": url},
+        "audio": [{"input_audio": {"data": BIG64, "format": "wav"}}, {"input_audio": BIG64}],
+        "bare": {"type": "image", "data": BIG64},
+    }
+    kept = json.dumps(cut(payload, "/payload", cuts))
+    assert len(kept) < 1000
+    assert kept.count("null") == len(cuts) == 9
+    assert [found.at for found in cuts][:2] == ["/payload/a~1b/0/image_url/url", "/payload/a~1b/1/image_url"]
     assert cuts[0].was == f"image/png, {len(BIG)} bytes"
     assert len({found.sha256 for found in cuts}) == 1
+
+
+LETTERS = "ACGT" * 20_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "text", "text": LETTERS},
+        {"type": "text", "text": f"data:image/png;base64,{BIG64}"},
+        {"text": LETTERS, "data": LETTERS},
+        {"arguments": {"data": LETTERS, "bytes": LETTERS, "url": LETTERS}},
+        [LETTERS, BIG64],
+        {"content": LETTERS, "output": [LETTERS]},
+        {"type": "thinking", "signature": BIG64, "data": BIG64},
+    ],
+)
+def test_a_text_of_the_letters_of_base64_is_a_text(value: Any) -> None:
+    cuts: list[scrub.Cut] = []
+    assert cut(value, "", cuts) == value
+    assert cuts == []
+
+
+@given(st.recursive(st.text(max_size=5), lambda x: st.lists(x) | st.dictionaries(st.text(max_size=8), x)))
+def test_what_is_small_is_not_cut(value: Any) -> None:
+    cuts: list[scrub.Cut] = []
+    assert cut(value, "", cuts) == value
+    assert cuts == []
 
 
 def test_small_media_and_long_prose_stay() -> None:

@@ -43,6 +43,11 @@ _SECRET_NAME = re.compile(
 _PLAIN = re.compile(r"[a-z]+(?:[ _-][a-z]+)*")
 """What a driver is given in the place of a key where none is needed: `no-key-required`. Keys have digits, capitals."""
 _HALF = re.compile("[\ud800-\udfff]")
+_MEDIA_KINDS = frozenset(["media_type", "mediaType", "mime_type", "mimeType", "format"])
+"""What stands beside the base64 of media."""
+_MEDIA_BLOCKS = ("image", "audio", "document", "base64")
+_MEDIA_KEYS = frozenset(["file_data", "b64_json", "input_audio"])
+"""Keys of requests that hold media, beside those of addresses."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_ADDRESS = re.compile(r"data:([\w.+-]{1,100}/[\w.+-]{1,100})?(?:;[\w.+=-]{1,100}){0,4};base64,")
 
@@ -402,21 +407,41 @@ class Cut(NamedTuple):
 def cut(value: Any, at: str, cuts: list[Cut]) -> Any:
     """Returns plain data without big media (null stands in their place) and without the ends of huge texts.
 
+    What is media is told by where it stands, and not by its letters: a text may consist of those of base64 alone.
+
     Args:
         value: Plain data; it is not changed.
         at: The JSON pointer of the value in what is kept.
         cuts: What was cut is added here.
     """
+    return _cut(value, at, cuts, is_media=False)
+
+
+def _cut(value: Any, at: str, cuts: list[Cut], *, is_media: bool) -> Any:
     if isinstance(value, str):
-        return _cut_text(value, at, cuts)
+        return _cut_text(value, at, cuts, is_media=is_media)
     if isinstance(value, (list, tuple)):
-        return [cut(item, f"{at}/{i}", cuts) for i, item in enumerate(value)]
+        return [_cut(item, f"{at}/{i}", cuts, is_media=is_media) for i, item in enumerate(value)]
     if isinstance(value, dict):
         inner: list[Cut] = []
-        kept = {key: cut(item, f"{at}/{step(key)}", inner) for key, item in value.items()}
+        kept = {
+            key: _cut(item, f"{at}/{step(key)}", inner, is_media=_holds_media(key, value, at))
+            for key, item in value.items()
+        }
         cuts.extend(inner if "type" not in value else [_named(found, value, at) for found in inner])
         return kept
     return value
+
+
+def _holds_media(key: str, beside: Mapping[str, Any], at: str) -> bool:
+    """Whether a key holds media, in a block of ours or in a request of any API: address, or base64 with its kind."""
+    name = str(key).lower()
+    if name == "data":
+        return not _MEDIA_KINDS.isdisjoint(beside) or beside.get("type") in _MEDIA_BLOCKS
+    if name == "bytes":  # Bedrock has the kind one step up
+        return at.endswith("/source")
+    is_address = name.endswith(("url", "uri")) and str(beside[key])[:5].lower() == "data:"
+    return is_address or name in _MEDIA_KEYS
 
 
 def _named(found: Cut, block: Mapping[str, Any], at: str) -> Cut:
@@ -426,8 +451,8 @@ def _named(found: Cut, block: Mapping[str, Any], at: str) -> Cut:
     return found._replace(at=at, was=found.was.replace("media", str(block.get("media_type") or "media"), 1))
 
 
-def _cut_text(text: str, at: str, cuts: list[Cut]) -> str | None:
-    if len(text) * 3 // 4 > LARGEST_MEDIA and (media := _media(text)) is not None:
+def _cut_text(text: str, at: str, cuts: list[Cut], *, is_media: bool) -> str | None:
+    if is_media and len(text) * 3 // 4 > LARGEST_MEDIA and (media := _media(text)) is not None:
         kind, content = media
         if len(content) > LARGEST_MEDIA:
             cuts.append(Cut(at, f"{kind}, {len(content)} bytes", hashlib.sha256(content).hexdigest()))
@@ -440,7 +465,7 @@ def _cut_text(text: str, at: str, cuts: list[Cut]) -> str | None:
 
 
 def _media(text: str) -> tuple[str, bytes] | None:
-    """Media type and bytes of base64 text or of a data address; prose of that length has spaces in it."""
+    """Media type and bytes of base64, or of a data address in base64."""
     address = _DATA_ADDRESS.match(text)
     body = text[address.end() :] if address else text
     if not _BASE64.fullmatch(body):
