@@ -52,6 +52,9 @@ __all__ = [
 KEPT = 1024
 """Reductions that are kept."""
 
+SAME_MEANING = "the schema is written in the form that this API takes, with the same meaning"
+"""What is told of a schema in which a rule changed something that it has no words of its own for."""
+
 
 class Reduced(msgspec.Struct, frozen=True):
     """A schema as an API takes it. It is shared between requests: change nothing in it.
@@ -204,6 +207,8 @@ def _reduced(content: bytes, dialect: str, drops: tuple[str, ...], numeric_enum:
         schema = step(_plain(content), reduction)
     except RecursionError:
         refuse("the schema is nested too deeply")
+    if not (reduction.lost or reduction.renamed or reduction.notes) and schema != _plain(content):
+        reduction.note(SAME_MEANING)
     return Reduced(schema, tuple(reduction.lost), reduction.renamed, tuple(reduction.notes))
 
 

@@ -55,6 +55,8 @@ IN_WORDS = frozenset(
 )  # fmt: skip
 """Lost constraints that are worth a word to the model."""
 
+CLOSED = "its objects take no further properties (additionalProperties: false)"
+
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +114,8 @@ def _lone_ref(node: Schema, reduction: Reduction) -> Schema:
 def _closed(node: Schema, reduction: Reduction) -> Schema:
     if not _is_object(node):
         return node
+    if node.get("additionalProperties") is not False:
+        reduction.note(CLOSED)
     return {**node, "properties": node.get("properties", {}), "additionalProperties": False}
 
 
@@ -121,6 +125,8 @@ def _all_required(node: Schema, reduction: Reduction) -> Schema:
     if not isinstance(properties, dict):
         return node
     required = node.get("required", ())
+    if optional := [name for name in properties if name not in required]:
+        reduction.note(f"{', '.join(optional)} must be written, and may be null where left out before")
     made = {name: schema if name in required else _or_null(schema) for name, schema in properties.items()}
     complete = len(required) == len(properties) == len(made.keys() & set(required))
     return {**node, "properties": made, "required": list(required if complete else properties)}

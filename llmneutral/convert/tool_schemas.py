@@ -81,23 +81,28 @@ def tool_schema(tool: ToolDefinition, native: str, dialect: str, job: Job) -> To
 
 
 def answer_schema(schema: Mapping[str, Any], dialect: str, job: Job) -> JSONObject:
-    """Writes the schema of an answer in a dialect; what cannot be enforced is checked after parsing.
+    """Writes the schema of an answer in a dialect; what cannot be enforced is told, and checked after parsing.
 
     Raises:
         ConversionError: If the schema cannot be sent, naming what to do.
     """
-    reduced = _reduced(schema, dialect, ANSWER, job, strict=False)
-    job.names.answer = reduced.renamed
-    return reduced.schema
+    return _of_answer(schema, dialect, job, strict=False).schema
 
 
 def enforced_schema(schema: Mapping[str, Any], dialect: str, job: Job) -> Reduced:
-    """Writes the schema of an answer in a dialect, strictly where it can be; what is lost is for the caller to tell.
+    """Writes the schema of an answer in a dialect, strictly where it can be; all that differs is told.
 
     Raises:
         ConversionError: If the schema cannot be sent, naming what to do.
     """
-    reduced = _compiled(schema, dialect, ANSWER, job, strict=True)
+    return _of_answer(schema, dialect, job, strict=True)
+
+
+def _of_answer(schema: Mapping[str, Any], dialect: str, job: Job, *, strict: bool) -> Reduced:
+    """Where it stands in a request differs from API to API; what it is told by does not."""
+    before, job.note.step = job.note.step, "output_schema"
+    reduced = _reduced(schema, dialect, ANSWER, job, strict=strict)
+    job.note.step = before
     job.names.answer = reduced.renamed
     return reduced
 
@@ -119,7 +124,9 @@ def _compiled(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Jo
 def _reduced(schema: Mapping[str, Any] | None, dialect: str, what: str, job: Job, *, strict: bool) -> Reduced:
     reduced = _compiled(schema, dialect, what, job, strict=strict)
     if reduced.lost:
-        job.note("coerced", f"{what}: its schema loses what this API does not take: {', '.join(reduced.lost)}")
+        lost = f"loses what this API does not take: {', '.join(reduced.lost)}"
+        of_answer = f"{what} {lost}; the answer is checked against the whole of it on our side"
+        job.note("coerced", of_answer if what == ANSWER else f"{what}: its schema {lost}")
     for note in reduced.notes:
         kind = "coerced" if reduced.strict is False and note.startswith("strict") else "rewritten"
         job.note(kind, f"{what}: {note}")  # type: ignore[arg-type]  # both are change kinds

@@ -19,7 +19,7 @@ from llmneutral import (
 )
 
 CLAUDE = {"anthropic_messages": "claude-sonnet-4-5", "bedrock_converse": "us.anthropic.claude-sonnet-4-5-v1:0"}
-SCHEMA = {"type": "object", "properties": {}}
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 ON, OFF = {"citations": {"enabled": True}}, {"citations": {"enabled": False}}
 over_apis = pytest.mark.parametrize("api", list(CLAUDE))
 

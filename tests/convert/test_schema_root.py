@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from llmneutral.convert.schema import Reduced, reduce_schema, wrap_root
+from llmneutral.convert.schema import SAME_MEANING, Reduced, reduce_schema, wrap_root
 from llmneutral.errors import ConversionError
 from tests.convert.schema_strategies import NODE, is_valid, objects, tool_schemas
 
@@ -59,7 +59,7 @@ def test_a_root_of_parts_and_a_root_that_is_a_reference() -> None:
     assert found.schema["required"] == ["a", "b"]
     assert found.lost == ()
     found = reduce_schema({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, "responses")
-    assert found == Reduced({**NODE, "$defs": {"Node": NODE}})
+    assert found == Reduced({**NODE, "$defs": {"Node": NODE}}, notes=(SAME_MEANING,))
     for wrong in ({"$ref": "#"}, {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, {"$ref": "#/$defs/No"}):
         with pytest.raises(ConversionError, match="schema"):
             reduce_schema(wrong, "chat")

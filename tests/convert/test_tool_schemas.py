@@ -49,7 +49,7 @@ def test_renamed_keys_come_into_the_table_of_names() -> None:
 @pytest.mark.parametrize(
     ("strict", "facts", "sent", "kinds"),
     [
-        (True, {}, True, []),
+        (True, {}, True, ["rewritten"]),
         (False, {}, False, []),
         (None, {}, None, []),
         (True, {"strict_tools": False}, None, ["coerced"]),
@@ -97,7 +97,10 @@ def test_the_schema_of_an_answer() -> None:
     )
     assert found["additionalProperties"] is False
     assert "minLength" not in found["properties"]["city"]
-    assert told(made) == ["coerced"]
+    assert [(change.step, change.kind) for change in made.note.changes] == [
+        ("output_schema", "coerced"),
+        ("output_schema", "rewritten"),
+    ]
 
 
 def test_tools_of_other_providers() -> None:

@@ -224,7 +224,7 @@ def test_an_output_schema_is_enforced_by_the_own_field() -> None:
 def test_a_schema_that_cannot_be_strict_goes_without() -> None:
     conversion = made(output_schema={"type": "object", "additionalProperties": {"type": "string"}})
     assert "strict" not in conversion.payload["response_format"]["json_schema"]
-    assert ("coerced", "output_schema") in told(conversion)
+    assert ("coerced", "the output schema") in told(conversion)
 
 
 def test_a_small_server_enforces_a_schema_by_a_grammar() -> None:

@@ -205,13 +205,6 @@ def output_schema(job: Job, payload: JSONObject) -> None:
         _grammar(schema, job, payload)
         return
     found = enforced_schema(schema, job.facts.schema, job)
-    if found.lost:
-        job.note(
-            "coerced",
-            f"output_schema: the constraints {', '.join(found.lost)} are not enforced; they are checked on our side",
-        )
-    for sentence in found.notes:
-        job.note("rewritten" if found.strict else "coerced", f"output_schema: {sentence}")
     asked: JSONObject = {"name": job.target.schema_name, "schema": found.schema}
     payload["response_format"] = {
         "type": "json_schema",

@@ -232,13 +232,7 @@ def output_schema(job: Job, payload: JSONObject) -> None:
     if job.target.output_schema is None:
         return
     facts = job.facts
-    before, job.note.step = job.note.step, "output_schema"
     reduced = enforced_schema(job.target.output_schema, DIALECTS.get(facts.schema, facts.schema), job)
-    if reduced.lost:
-        job.note("coerced", f"the output schema loses what is not enforced here: {', '.join(reduced.lost)}")
-    for note in reduced.notes:
-        job.note("rewritten" if reduced.strict else "coerced", f"the output schema: {note}")
-    job.note.step = before
     named = {"type": "json_schema", "name": job.target.schema_name, "schema": reduced.schema}
     put(payload, "text.format", {**named, "strict": bool(reduced.strict)})
 
