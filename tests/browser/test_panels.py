@@ -287,6 +287,29 @@ def test_tabs_are_opened_by_keys_and_the_keys_lead_out_again(page: NotebookPage)
     assert 5 <= steps < 12, "the model, the folds of what was said, the question, Send, New, and out"
 
 
+FOCUSED = """() => {
+    const at = document.activeElement, style = getComputedStyle(at);
+    return [at.textContent.trim() || at.getAttribute('role') || at.tagName, style.outlineStyle, style.outlineWidth];
+}"""
+
+
+@pytest.mark.parametrize("cell", ["payload", "deltas", "usage", "talk"])
+def test_whatever_the_keys_reach_shows_that_it_is_reached(page: NotebookPage, cell: str) -> None:
+    """WCAG 2.2, 2.4.7."""
+    view = live(page, cell)
+    page.page.keyboard.press("Escape")
+    view.locator("button:visible, select:visible, [role=slider]:visible").first.focus()
+    unseen = []
+    for _ in range(30):
+        page.page.keyboard.press("Tab")
+        if not view.evaluate("box => box.contains(document.activeElement)"):
+            break
+        name, kind, width = page.page.evaluate(FOCUSED)
+        if kind == "none" or width in ("0px", ""):
+            unseen.append(name)
+    assert unseen == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_for_a_person(page: NotebookPage, theme: str) -> None:
     page.set_theme(theme)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
 from llmneutral_widgets import scrub
-from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record
+from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record, folded
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
 from llmneutral_widgets.views.configs import configs_page
@@ -37,11 +37,29 @@ class Verdict(NamedTuple):
     unchecked: str | None = None
 
 
-class Bundle(NamedTuple):
-    """MIME type -> data, and the metadata of the output."""
-
+class _Parts(NamedTuple):
     data: dict[str, Any]
-    metadata: Mapping[str, Any] = MappingProxyType({})
+    metadata: Mapping[str, Any]
+
+
+class Bundle(_Parts):
+    """MIME type -> data, and the metadata of the output.
+
+    Its texts hold no secrets, whoever made it and whatever of: names of conversations, of tools and files. What is put
+    into a view is cleaned before; this is the last door, and the only way to an output.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Mapping[str, Any], metadata: Mapping[str, Any] = MappingProxyType({})) -> Self:
+        """Makes a bundle of what it is given, without secrets."""
+        texts = [mime for mime in _TEXTS if isinstance(data.get(mime), str)]
+        secrets = scrub.current_secrets() if texts else None
+        clean = {mime: secrets.text(str(data[mime])) for mime in texts} if secrets else {}
+        return super().__new__(cls, {**data, **clean}, metadata)
+
+
+_TEXTS = ("text/html", "text/plain")
 
 
 def bundle_of(value: Any, source: Any = None) -> Bundle:
@@ -56,7 +74,7 @@ def bundle_of(value: Any, source: Any = None) -> Bundle:
         return _made(value, source)
     except Exception as error:  # noqa: BLE001 - a view that fails must not fail the cell
         said = visible(f"{scrub.builtin_repr(value)}\ncould not be shown: {type(error).__name__}: {error}")
-        return Bundle({"text/plain": scrub.current_secrets().text(said)})
+        return Bundle({"text/plain": said})
 
 
 def _made(value: Any, source: Any) -> Bundle:
@@ -87,7 +105,7 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
     if hasattr(type(value), "status") and hasattr(type(value), "prompt_driver"):
         row = plain(value.status())
         return _page(configs_page([row]), repr(value))
-    return Bundle({"text/plain": scrub.current_secrets().text(visible(repr(value)))})
+    return Bundle({"text/plain": visible(repr(value))})
 
 
 def exchange_bundle(exchange: Exchange) -> Bundle:
@@ -95,7 +113,7 @@ def exchange_bundle(exchange: Exchange) -> Bundle:
     record = exchange.to_json()
     shown = _payloads(exchange) if exchange.status == "dry_run" and exchange.conversions else exchange_page(record)
     keys = {"schema": SCHEMA, "exchange_id": exchange.id, "cell_id": exchange.cell_id}
-    data = {"text/html": str(shown), "text/plain": summary_line(record), MIME: record}
+    data = {"text/html": str(shown), "text/plain": summary_line(record), MIME: folded(record)}
     return Bundle(data, {"llmneutral": keys})
 
 
@@ -103,13 +121,15 @@ def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
     """Returns several answers side by side; the JSON is the first one's, with the `others` in it."""
     records = [exchange.to_json() for exchange in exchanges]
     text = "\n\n".join(map(summary_line, records))
-    data = {"text/html": str(comparison_page(records)), "text/plain": text, MIME: {**records[0], "others": records[1:]}}
+    first, *others = map(folded, records)
+    data = {"text/html": str(comparison_page(records)), "text/plain": text, MIME: {**first, "others": others}}
     keys = {"schema": SCHEMA, "exchange_id": exchanges[0].id, "cell_id": exchanges[0].cell_id}
     return Bundle(data, {"llmneutral": keys})
 
 
 def stack_bundle(stack: Any, **view: Any) -> Bundle:
     """Returns a conversation; `view` as in `stack_page`."""
+    view |= {"name": plain(view["name"])} if "name" in view else {}  # a name is cut to a line, a key in it too
     messages = plain(stack.messages)
     tools = plain([definition(tool) for tool in stack.tools])
     shown = stack_page(messages, tools=tools, **view)
@@ -209,7 +229,7 @@ def _told(column: Column) -> str:
 
 
 def _page(shown: Html, text: str) -> Bundle:
-    return Bundle({"text/html": str(shown), "text/plain": scrub.current_secrets().text(visible(text))})
+    return Bundle({"text/html": str(shown), "text/plain": visible(text)})
 
 
 def _view(view: View) -> Bundle:

@@ -6,6 +6,8 @@ it. Terminals and some clients give no id: then there is no key, and every quest
 
 from __future__ import annotations
 
+import threading
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 
@@ -56,21 +58,33 @@ class Runs:
 
     @property
     def current(self) -> Run:
-        """The innermost; outside of a cell one without an id."""
-        return self._open[-1] if self._open else Run(None)
+        """The one that asks; outside of a cell, and in a thread or task that has outlived its cell, one without an id.
+
+        A thread that was started without a copy of its cell's context is of no cell either: another may run by now.
+        """
+        own = _HERE.get()
+        if own is not None and any([own is run for run in self._open]):
+            return own
+        is_main = threading.current_thread() is threading.main_thread()
+        return self._open[-1] if self._open and is_main and own is None else Run(None)
 
     def begin(self, cell_id: str | None) -> None:
         """Notes that a cell begins."""
         self._open.append(Run(cell_id))
+        _HERE.set(self._open[-1])
 
     def end(self) -> Run | None:
         """Notes that the innermost has ended and returns it; None if its beginning was not seen."""
-        return self._open.pop() if self._open else None
+        ended = self._open.pop() if self._open else None
+        _HERE.set(self._open[-1] if self._open else None)
+        return ended
 
     def clear(self) -> None:
         """Forgets everything."""
         self._open.clear()
 
+
+_HERE: ContextVar[Run | None] = ContextVar("llmneutral_cell", default=None)
 
 RUNS = Runs()
 """Those of this kernel."""

@@ -7,6 +7,7 @@ mistake is an `OptionError` that names the thing and the remedy.
 from __future__ import annotations
 
 import base64
+import builtins
 import io
 import mimetypes
 import re
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from llmneutral_widgets.interpolation import interpolate, is_block, is_table, only_place, resolve, table_text
+from llmneutral_widgets.interpolation import as_piece, interpolate, only_place, resolve
 from llmneutral_widgets.options import OptionError, nearest
 from llmneutral_widgets.prompt_line import PromptLine
 from llmneutral_widgets.views.pictures import picture_type
@@ -118,14 +119,18 @@ def attachment(what: str, namespace: Mapping[str, Any]) -> Sequence[Any]:
         OptionError: If it cannot be found, or is of a kind that cannot be sent.
     """
     if (place := only_place(what)) is not None:
-        value = resolve(place, namespace)
-        if is_table(value):
-            return blocks_of(table_text(value))
-        return blocks_of(value if is_block(value) else str(value))
-    where = "".join([piece if isinstance(piece, str) else "" for piece in interpolate(what, namespace)])
+        return blocks_of(as_piece(f"-a {what}", resolve(place, namespace)))
+    pieces = interpolate(what, namespace)
+    if not all([isinstance(piece, str) for piece in pieces]):
+        raise OptionError(f"-a {what}: a picture or document stands alone, as -a {{{{name}}}}")
+    where = "".join(pieces)
+    if not where.strip():
+        raise OptionError("-a needs a file, an https address or {{variable}}")
     if "://" in where:
         return _address(where)
     path = Path(where).expanduser()
+    if path.exists() and not path.is_file():
+        raise OptionError(f"-a {where}: that is {'a folder' if path.is_dir() else 'no file'}; -a takes one file")
     if not path.is_file():
         hint = nearest(path.name, [entry.name for entry in islice(_siblings(path), _MOST_SIBLINGS)])
         raise OptionError(f"-a {where}: there is no such file{f'; {hint}' if hint.startswith('did') else ''}")
@@ -206,6 +211,8 @@ def _named(option: str, name: str, namespace: Mapping[str, Any]) -> Any:
     if only_place(name) is None and not re.match(r"[^\W\d]", name):
         known = "; the temperature is --temperature" if option == "-t" else ""
         raise OptionError(f"{option} takes the name of a variable, not {name}{known}")
+    if name not in namespace and hasattr(builtins, name):
+        raise OptionError(f"{option} {name}: that is Python's own; it takes a variable of the notebook")
     try:
         return resolve(only_place(name) or name, namespace)
     except OptionError as error:

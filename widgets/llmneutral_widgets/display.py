@@ -101,7 +101,10 @@ def _show_stream(stream: Any) -> Exchange:
     except BaseException as error:
         close()
         here.abort(_exchange(stream, error), error)
-        raise
+        found = _told(error)
+        if found is error:
+            raise
+        raise found from None
     close()
     exchange = _exchange(stream)
     here.finish(exchange)
@@ -118,11 +121,21 @@ async def _show_async(stream: Any) -> Exchange:
     except BaseException as error:
         await close()
         here.abort(_exchange(stream, error), error)
-        raise
+        found = _told(error)
+        if found is error:
+            raise
+        raise found from None
     await close()
     exchange = _exchange(stream)
     here.finish(exchange)
     return exchange
+
+
+def _told(error: BaseException) -> BaseException:
+    """An error as a cell shows it: what had come, and what went wrong, stands in the output already."""
+    from llmneutral_widgets.failures import presentable
+
+    return presentable(error, "short", is_shown=has_kernel())
 
 
 def _nothing() -> None:

@@ -261,6 +261,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if schema > SCHEMA:
             raise SchemaError(f"written by a newer llmneutral (schema {schema})")
         given = {_FIELDS[key]: value for key, value in record.items() if key in _FIELDS and value is not None}
+        given |= {"response": unfolded(given.get("response"))} if "response" in given else {}
         try:
             given["changes"] = msgspec.convert(given.get("changes", ()), tuple[KeptChange, ...])
             return msgspec.convert(given, cls)
@@ -286,6 +287,40 @@ class Exchanges(list[Exchange]):
         """Returns the answers side by side."""
         records = [exchange.to_json() for exchange in self]
         return View(comparison_page(records), "\n\n".join(map(summary_line, records)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A long text is kept once
+
+LONG = 2_000
+"""Characters of an answer whose text is kept in its blocks alone."""
+
+
+def folded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the JSON of an exchange as it is kept: the text of a long answer stands in its blocks, and only there."""
+    response = record.get("response")
+    if not isinstance(response, Mapping) or not isinstance(text := response.get("text"), str) or len(text) <= LONG:
+        return dict(record)
+    return {**record, "response": {**response, "text": None}} if _text_of_blocks(response) == text else dict(record)
+
+
+def unfolded(response: Any) -> Any:
+    """Returns an answer out of a file with its text, which may stand in its blocks alone."""
+    if not isinstance(response, Mapping) or response.get("text") is not None:
+        return response
+    return {**response, "text": _text_of_blocks(response)}
+
+
+def _text_of_blocks(response: Mapping[str, Any]) -> str:
+    """The text of an answer, as `NormalizedResponse.text` tells it; a stranger's blocks may be anything."""
+    given = response.get("blocks")
+    told: list[str] = []
+    for block in given if isinstance(given, (list, tuple)) else ():
+        if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            native = block.get("native")
+            if not (isinstance(native, Mapping) and native.get("phase") == "commentary"):
+                told.append(block["text"])
+    return "".join(told)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

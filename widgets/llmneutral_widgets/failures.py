@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import sysconfig
 import traceback
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,6 @@ from llmneutral_widgets import display
 from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.views.page import visible
 
-_STOPPED = "KeyboardInterrupt"
 _LONGEST = 2_000
 """Characters of an error's own words that a cell shows."""
 _MOST_OWN = 12
@@ -47,8 +47,9 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
     cleaned(error, secrets)
     if tracebacks == "full":
         return _rendered(error, lambda: frames(error).split("\n"), secrets)
-    if isinstance(error, KeyboardInterrupt):
-        said = "KeyboardInterrupt: the answer was stopped; what had come is kept" if is_shown else _STOPPED
+    if isinstance(error, (KeyboardInterrupt, CancelledError)):
+        name = type(error).__name__.removeprefix("_")
+        said = f"{name}: the answer was stopped; what had come is kept" if is_shown else name
         return _rendered(error, lambda: [said], secrets)
     if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own
         told = error._render_traceback_()[:1]

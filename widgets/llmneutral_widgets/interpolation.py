@@ -67,11 +67,20 @@ class Place:
             try:
                 found = getattr(found, str(step)) if is_attribute else found[step]
             except Exception as error:  # noqa: BLE001 - an attribute or key of the user's may fail in any way
-                said = f"attribute {step}" if is_attribute else f"[{step!r}]"
-                hint = _hint(str(step), _names_in(found, is_attribute))
-                raise OptionError(f"{way} has no {said}{hint} ({type(error).__name__})") from None
+                raise OptionError(_why(found, way, step, error)) from None
             way += f".{step}" if is_attribute else f"[{step!r}]"
         return found
+
+
+def _why(found: Any, way: str, step: str | int, error: Exception) -> str:
+    """Why a step leads nowhere: there is no such thing, or what is there could not be read."""
+    is_attribute = isinstance(step, _Attribute)
+    names = _names_in(found, is_attribute)
+    said = type(error).__name__
+    if step in names:
+        return f"{way}.{step} could not be read: {said}: {error}"
+    what = f"attribute {step}" if is_attribute else f"[{step!r}]"
+    return f"{way} has no {what}{_hint(str(step), names)} ({said})"
 
 
 class _Attribute(str):
@@ -151,17 +160,28 @@ def _hint(name: str, known: list[str]) -> str:
 
 
 def _filled(place: Place, value: Any) -> Piece:
-    if is_table(value):
-        return table_text(value)
+    return as_piece(place.written, value)
+
+
+def as_piece(written: str, value: Any) -> Piece:
+    """Returns what a value is in a message: its text, or itself where it becomes a block of its own.
+
+    Args:
+        written: How it was named, for errors.
+        value: The value.
+
+    Raises:
+        OptionError: If it has no text, or one that is too long.
+    """
     if is_block(value):
         return value
     try:
-        text = str(value)
+        text = table_text(value) if is_table(value) else str(value)
     except Exception as error:  # noqa: BLE001 - a value of the user's may fail in any way
-        raise OptionError(f"{place.written} has no text: {type(error).__name__}: {error}") from None
+        raise OptionError(f"{written} has no text: {type(error).__name__}: {error}") from None
     size = len(text.encode("utf-8", "replace"))
     if size > LONGEST:
-        raise OptionError(f"{place.written} brings {size:,} bytes of at most {LONGEST:,}: take a part of it")
+        raise OptionError(f"{written} brings {size:,} bytes of at most {LONGEST:,}: take a part of it")
     return text
 
 

@@ -184,9 +184,10 @@ def here_of(magics: Any, local_ns: Any = None) -> Here:
         here.session.prices = own_prices(magics.prices.strip())
     except OptionError as error:
         raise OptionError(str(error).replace("--prices", "%config PromptMagics.prices", 1)) from None
-    for name, written in magics.presets.items():
-        if name not in here.session.providers.names():
-            here.session.providers.keep(str(name), here.session.providers.config(str(written)))
+    try:
+        here.session.providers.keep_presets(magics.presets)
+    except OptionError as error:
+        raise OptionError(f"%config PromptMagics.presets: {error}") from None
     return here
 
 

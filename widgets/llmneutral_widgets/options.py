@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import keyword
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -312,7 +313,8 @@ def is_option(word: str) -> bool:
 
 def nearest(word: str, known: Collection[str]) -> str:
     """Returns a hint at what may have been meant: the nearest names, or all of them if they are few."""
-    close = difflib.get_close_matches(word, known, n=3, cutoff=0.7)
+    begun = sorted(name for name in known if len(word) > 2 and name.startswith(word))
+    close = begun if 0 < len(begun) <= 3 else difflib.get_close_matches(word, known, n=3, cutoff=0.7)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(sorted(known))}" if known else "there are none"
@@ -327,6 +329,8 @@ def expression_start(before: str) -> str | None:
 def _put(values: dict[str, Any], option: Option, name: str, read: Any) -> None:
     if option.repeats:
         values.setdefault(option.field, []).append(read)
+    elif option.field in values and values[option.field] != read and option.metavar is None:
+        raise OptionError(f"{name} contradicts an option before it")
     elif option.field in values and values[option.field] != read:
         raise OptionError(f"{name} is given twice, as {values[option.field]} and as {read}")
     else:
@@ -403,6 +407,6 @@ def _no_constant(word: str) -> Any:
 
 def identifier(value: str) -> str:
     """Reads a name that a variable may have."""
-    if not value.isidentifier() or value.startswith("_"):
+    if not value.isidentifier() or value.startswith("_") or keyword.iskeyword(value):
         raise OptionError(f"needs the name of a variable, not {value}")
     return value

@@ -117,6 +117,8 @@ def _add_setting(settings: dict[str, Any], key: str, value: Any, known_settings:
         raise OptionError(
             f"--set knows no setting {key}; {nearest(key, [k for k in known if k not in _NOT_ON_A_LINE])}"
         )
+    if key == "stream" and not isinstance(value, bool):
+        raise OptionError(f"--set stream={value} cannot be meant: it is true or false; --no-stream says the same")
     if key in settings and settings[key] != value:
         raise OptionError(f"{key} is given twice: {_SAME.get(key, '--set')} says {settings[key]}, --set says {value}")
     settings[key] = value

@@ -50,6 +50,7 @@ class Providers:
         import llmneutral
 
         self._own: dict[str, Any] = {}
+        self._presets: dict[str, Any] = {}
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -64,7 +65,8 @@ class Providers:
         """Returns every name, those of presets last."""
         import llmneutral
 
-        return list(dict.fromkeys([*llmneutral.CONFIGS, *self._own]))
+        own = [name for name in self._own if not name.startswith("replay:")]  # files, which may not even be there
+        return list(dict.fromkeys([*llmneutral.CONFIGS, *own]))
 
     def config(self, written: str) -> Any:
         """Returns the config of a name, `NAME` or `NAME/MODEL`; `replay:FILE` plays recordings.
@@ -75,6 +77,9 @@ class Providers:
         import llmneutral
 
         name, model = name_and_model(written)
+        if not name or "{{" in name:
+            remedy = "another model of a variable's is named by -m" if name else "name one"
+            raise OptionError(f"there is no provider {written or 'without a name'}; {remedy}")
         self._follow(llmneutral.Defaults)
         if name not in self._own:
             try:
@@ -86,6 +91,31 @@ class Providers:
     def keep(self, name: str, config: Any) -> None:
         """Keeps a config under a name of the user's (a preset)."""
         self._own[name] = config
+
+    def keep_presets(self, written: Mapping[str, Any]) -> None:
+        """Keeps the presets of a table, in the place of those that it held before.
+
+        Args:
+            written: Name -> `NAME/MODEL`.
+
+        Raises:
+            OptionError: If a name is that of a provider, or there is none to ask.
+        """
+        import llmneutral
+
+        if dict(written) == self._presets:
+            return
+        for name in self._presets:
+            self._own.pop(name, None)
+        self._presets = {}
+        for name, target in written.items():
+            if not isinstance(name, str) or name in llmneutral.CONFIGS:
+                raise OptionError(f"{name} is a provider already; choose another name")
+            try:
+                self._own[name] = self.config(str(target))
+            except OptionError as error:
+                raise OptionError(f"{name}: {error}") from None
+            self._presets[name] = target
 
     def set_key(self, name: str, key: str) -> None:
         """Gives a config a key that was typed: it is kept in this process only, and never shown."""

@@ -178,11 +178,17 @@ class Conversation:
         ]
 
     def forget(self, cell_id: str, kept: Iterable[Key]) -> None:
-        """Takes out what a cell had asked and asks no more."""
+        """Takes out what a cell had asked and asks no more; what was asked after that is stale."""
         keys = set(kept)
-        self.turns = [
-            turn for turn in self.turns if turn.key is None or turn.key.cell_id != cell_id or turn.key in keys
-        ]
+        left: list[Turn] = []
+        is_gone = False
+        for turn in self.turns:
+            if turn.key is None or turn.key.cell_id != cell_id or turn.key in keys:
+                turn.is_stale = turn.is_stale or is_gone
+                left.append(turn)
+            else:
+                is_gone = is_gone or is_sent(turn.exchange)
+        self.turns = left
 
     def drop(self, number: int) -> int:
         """Takes out the last exchanges, and returns how many that were."""

@@ -83,7 +83,7 @@ class UsageView(Panel):
         return Bundle({"text/html": f"{table}{chart}", "text/plain": spent_words(self._rows)})
 
 
-def _checked(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+def _checked(rows: Any) -> Sequence[Mapping[str, Any]]:
     """Rows of the user's, of which each says something that the table has a column for."""
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
         raise TypeError(f"UsageView takes a list of dicts, not a {type(rows).__name__}")
@@ -95,7 +95,8 @@ def _checked(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         if not set(COLUMNS) & {*given}:
             named = ", ".join(map(str, given)) or "nothing"
             raise TypeError(f"row {number} has {named}; it takes some of {', '.join(COLUMNS)}")
-    return rows
+    checked: Sequence[Mapping[str, Any]] = rows
+    return checked
 
 
 def picture(tokens: Sequence[Any]) -> bytes | None:
