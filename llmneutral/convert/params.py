@@ -116,6 +116,20 @@ def enforces_schemas(facts: Profile) -> bool:
     return told == "default" or told.startswith("api:")
 
 
+def stop_at(key: str, doc: str | None = None) -> Writer:
+    """Returns what writes stop sequences under a key: as many as are taken; an empty list is none."""
+
+    def write(value: list[str], job: Job, payload: JSONObject) -> None:
+        most = job.facts.max_stop
+        if most is not None and len(value) > most:
+            job.note("dropped", f"stop: only the first {most} of {len(value)} are taken", doc=doc)
+            value = value[:most]
+        if value:
+            payload[key] = value
+
+    return write
+
+
 def _fitted(name: str, value: Any, row: Param, job: Job) -> Any:
     if row.low is not None and value < row.low:
         job.note("coerced", f"{name}: {value} is below the lowest value {row.low:g}", doc=row.doc)

@@ -12,7 +12,7 @@ from typing import Any
 from llmneutral.convert.grammar import json_grammar
 from llmneutral.convert.job import Job
 from llmneutral.convert.names import digest
-from llmneutral.convert.params import Param, enforces_schemas, nearest_effort
+from llmneutral.convert.params import Param, enforces_schemas, nearest_effort, stop_at
 from llmneutral.convert.tool_schemas import enforced_schema
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.blocks import endpoint_of, is_official
@@ -48,16 +48,6 @@ def top_k(value: int, job: Job, payload: JSONObject) -> None:
         extra(payload, top_k=value)
     else:
         job.note("dropped", "top_k: this endpoint has no such setting")
-
-
-def stop(value: list[str], job: Job, payload: JSONObject) -> None:
-    """As many sequences as are taken; an empty list is none."""
-    most = job.facts.max_stop
-    if most is not None and len(value) > most:
-        job.note("dropped", f"stop: only the first {most} of {len(value)} are taken", doc=DOC)
-        value = value[:most]
-    if value:
-        payload["stop"] = value
 
 
 def parallel_tool_calls(value: bool, job: Job, payload: JSONObject) -> None:
@@ -286,7 +276,7 @@ PARAMS = {
     "temperature": Param("temperature", 0, 2, doc=DOC),
     "top_p": Param("top_p", 0, 1, doc=DOC),
     "top_k": Param(write=top_k),
-    "stop": Param(write=stop, doc=DOC),
+    "stop": Param(write=stop_at("stop", DOC), doc=DOC),
     "seed": Param("seed"),
     "presence_penalty": Param("presence_penalty", -2, 2, doc=DOC),
     "frequency_penalty": Param("frequency_penalty", -2, 2, doc=DOC),

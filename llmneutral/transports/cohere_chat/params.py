@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmneutral.convert.job import Job
-from llmneutral.convert.params import Param
+from llmneutral.convert.params import Param, stop_at
 from llmneutral.convert.tool_schemas import answer_schema
 from llmneutral.ir.contents import DocumentMessageContent
 from llmneutral.ir.jsontext import JSONObject
@@ -118,31 +118,12 @@ def _reasons(job: Job) -> bool:
 # --- the rest -----------------------------------------------------------------------------------
 
 
-def max_tokens(value: int, job: Job, payload: JSONObject) -> None:
-    """At most what the model writes, where that is known."""
-    most = job.facts.max_output
-    if most is not None and value > most:
-        job.note("coerced", f"max_tokens: {value} is more than the {most} this model writes at most", doc=DOC)
-        value = most
-    payload["max_tokens"] = value
-
-
 def top_k(value: int, job: Job, payload: JSONObject) -> None:
     """Unless the model is known not to take it."""
     if job.facts.top_k:
         payload["k"] = value
     else:
         job.note("dropped", "top_k: this model has no such setting")
-
-
-def stop(value: list[str], job: Job, payload: JSONObject) -> None:
-    """As many sequences as are taken; an empty list is none."""
-    most = job.facts.max_stop
-    if most is not None and len(value) > most:
-        job.note("dropped", f"stop: only the first {most} of {len(value)} are taken", doc=DOC)
-        value = value[:most]
-    if value:
-        payload["stop_sequences"] = value
 
 
 def safety_mode(value: str, job: Job, payload: JSONObject) -> None:
@@ -160,11 +141,11 @@ def logprobs(value: Any, job: Job, payload: JSONObject) -> None:
 
 
 PARAMS = {
-    "max_tokens": Param(write=max_tokens, doc=DOC),
+    "max_tokens": Param("max_tokens", doc=DOC),
     "temperature": Param("temperature", 0, doc=DOC),
     "top_p": Param("p", 0.01, 0.99, doc=DOC),
     "top_k": Param(low=0, high=500, write=top_k, doc=DOC),
-    "stop": Param(write=stop, doc=DOC),
+    "stop": Param(write=stop_at("stop_sequences", DOC), doc=DOC),
     "seed": Param("seed"),
     "presence_penalty": Param("presence_penalty", 0, 1, doc=DOC),
     "frequency_penalty": Param("frequency_penalty", 0, 1, doc=DOC),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmneutral.convert.job import Job, Messages, Target
-from llmneutral.convert.params import Param, chosen_tool, write_params
+from llmneutral.convert.params import Param, chosen_tool, stop_at, write_params
 from llmneutral.convert.passes import leading_system
 from llmneutral.convert.settings import ToolChoice
 from llmneutral.convert.tool_schemas import answer_schema, known_tools, tool_schema
@@ -182,15 +182,6 @@ def _logprobs(value: Any, job: Job, config: JSONObject) -> None:
         config["logprobs"] = value
 
 
-def _stop(value: list[str], job: Job, config: JSONObject) -> None:
-    most = job.facts.max_stop
-    if most is not None and len(value) > most:
-        job.note("dropped", f"stop: only the first {most} of {len(value)} are taken")
-        value = value[:most]
-    if value:
-        config["stop_sequences"] = value
-
-
 def _labels(value: JSONObject, job: Job, config: JSONObject) -> None:
     labels = {str(key): entry for key, entry in value.items() if isinstance(entry, str)}
     if len(labels) < len(value):
@@ -232,7 +223,7 @@ PARAMS: dict[str, Param] = {
     "temperature": Param("temperature", low=0, high=2),
     "top_p": Param("top_p", low=0, high=1),
     "top_k": Param("top_k"),
-    "stop": Param(write=_stop),
+    "stop": Param(write=stop_at("stop_sequences")),
     "seed": Param("seed"),
     "presence_penalty": Param("presence_penalty", low=-2, high=2),
     "frequency_penalty": Param("frequency_penalty", low=-2, high=2),

@@ -6,7 +6,7 @@ Source: the types of mistralai 3 (`ChatCompletionRequest`), https://docs.mistral
 from __future__ import annotations
 
 from llmneutral.convert.job import Job
-from llmneutral.convert.params import Param, enforces_schemas, nearest_effort
+from llmneutral.convert.params import Param, enforces_schemas, nearest_effort, stop_at
 from llmneutral.ir.jsontext import JSONObject
 from llmneutral.transports.chat_completions.params import parallel_tool_calls
 
@@ -20,31 +20,12 @@ def into_arguments(payload: JSONObject, extra: JSONObject) -> None:
     payload.update(extra)
 
 
-def max_tokens(value: int, job: Job, payload: JSONObject) -> None:
-    """At most what the model writes, where that is known."""
-    most = job.facts.max_output
-    if most is not None and value > most:
-        job.note("coerced", f"max_tokens: {value} is more than the {most} this model writes at most", doc=DOC)
-        value = most
-    payload["max_tokens"] = value
-
-
 def top_k(value: int, job: Job, payload: JSONObject) -> None:
     """Unless the model is known not to take it."""
     if job.facts.top_k:
         payload["top_k"] = value
     else:
         job.note("dropped", "top_k: this model has no such setting")
-
-
-def stop(value: list[str], job: Job, payload: JSONObject) -> None:
-    """As many sequences as are taken; an empty list is none."""
-    most = job.facts.max_stop
-    if most is not None and len(value) > most:
-        job.note("dropped", f"stop: only the first {most} of {len(value)} are taken", doc=DOC)
-        value = value[:most]
-    if value:
-        payload["stop"] = value
 
 
 def reasoning_effort(effort: str, job: Job, payload: JSONObject) -> None:
@@ -91,11 +72,11 @@ def service_tier(value: str, job: Job, payload: JSONObject) -> None:
 
 
 PARAMS = {
-    "max_tokens": Param(write=max_tokens, doc=DOC),
+    "max_tokens": Param("max_tokens", doc=DOC),
     "temperature": Param("temperature", 0, 1.5, doc=DOC),
     "top_p": Param("top_p", 0, 1, doc=DOC),
     "top_k": Param(write=top_k),
-    "stop": Param(write=stop, doc=DOC),
+    "stop": Param(write=stop_at("stop", DOC), doc=DOC),
     "seed": Param("random_seed"),
     "presence_penalty": Param("presence_penalty", -2, 2, doc=DOC),
     "frequency_penalty": Param("frequency_penalty", -2, 2, doc=DOC),
