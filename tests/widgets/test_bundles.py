@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import llmneutral
-from llmneutral_widgets.bundles import Verdict, bundle_of, column_of, conversions_bundle, stack_bundle
+from llmneutral_widgets.bundles import Bundle, Verdict, bundle_of, column_of, conversions_bundle, stack_bundle
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges
 from llmneutral_widgets.views.page import View
 from tests.widgets.closed_set import is_well_nested, outside_views
@@ -137,3 +137,30 @@ def test_secrets_are_in_no_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in values:
         for source in (None, given):
             assert key not in json.dumps(bundle_of(value, source).data)
+
+
+KEY = "a-secret-of-mine-0123456789"
+
+
+def test_every_bundle_is_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what no view has cleaned, and what one has cut."""
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    made = Bundle({"text/html": f"<p>{KEY}</p>", "text/plain": KEY, "x/y": {"k": 1}}, {"m": 1})
+    assert made == ({"text/html": "<p>•••</p>", "text/plain": "•••", "x/y": {"k": 1}}, {"m": 1})
+    data, metadata = made
+    assert (made.data, made.metadata) == (data, metadata)
+    for name in (KEY, f"{'n' * 50}{KEY}"):
+        shown = stack_bundle(stack(), name=name).data
+        assert KEY[:12] not in json.dumps(shown)
+
+
+def test_a_long_answer_is_saved_twice_not_thrice() -> None:
+    text = "Some words. " * 2000
+    for bundle in (
+        bundle_of(Exchange(id="x-1", status="complete", response=response(text))),
+        bundle_of(Exchanges([Exchange(id=f"x-{n}", status="complete", response=response(text)) for n in (1, 2)])),
+    ):
+        record = bundle.data[MIME]
+        answers = 1 + len(record.get("others", ()))
+        assert json.dumps(record).count(text) == answers
+        assert Exchange.from_json(record).text == text

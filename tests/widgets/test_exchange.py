@@ -19,10 +19,12 @@ from llmneutral_widgets.exchange import (
     Exchanges,
     SchemaError,
     error_record,
+    folded,
     new_id,
     payload_digest,
     status_of,
     tool_record,
+    unfolded,
     usage_rows,
 )
 from llmneutral_widgets.scrub import Secrets
@@ -259,3 +261,39 @@ def test_rows_of_usage() -> None:
     assert (only["cost"], only["currency"], only["status"]) == (0.5, "EUR", "complete")
     assert only["model"] == "claude-sonnet-5-5-20261101"
     assert usage_rows(made(status="dry_run", response=None).to_json()) == []
+
+
+def test_the_text_of_a_long_answer_is_kept_once() -> None:
+    text = "A word. " * 1000
+    answer = Exchange(id="x-1", status="complete", response=response(text))
+    record = answer.to_json()
+    kept = folded(record)
+    assert json.dumps(kept).count(text) == 1
+    assert set(kept["response"]) == set(record["response"])
+    back = Exchange.from_json(json.loads(json.dumps(kept)))
+    assert back.text == text
+    assert back.to_json() == record
+    short = Exchange(id="x-1", status="complete", response=response("short")).to_json()
+    assert folded(short) == short
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 3, {}, {"text": None, "blocks": [3, {"type": "text"}, {"type": "text", "text": 3}]}, {"blocks": "text"}],
+)
+def test_an_answer_of_a_strangers_is_unfolded_all_the_same(answer: Any) -> None:
+    assert (unfolded(answer) or {"text": ""})["text"] == "" if isinstance(answer, dict) else unfolded(answer) == answer
+
+
+def test_commentary_is_no_part_of_a_text_that_was_folded() -> None:
+    aside = {"type": "text", "text": "hm", "native": {"phase": "commentary"}}
+    assert unfolded({"text": None, "blocks": [aside, {"type": "text", "text": "yes"}]})["text"] == "yes"
+
+
+def test_the_repr_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "a-secret-of-mine-0123456789-and-still-more-of-it"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    for text in (key, f"{'x' * 40}{key}", f"{'word ' * 8}{key}"):
+        told = repr(Exchange(id="x-1", status="complete", provider=key, response=response(text)))
+        assert key[:12] not in told
+    assert repr(Exchange(id="x-1", status="failed")).endswith(": failed>")

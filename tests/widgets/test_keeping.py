@@ -203,6 +203,28 @@ def test_what_could_go_along_with_no_question_is_not_loaded(cells: Cells, line: 
     assert held() == before
 
 
+def test_the_name_of_a_conversation_shows_no_key(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its name is cut to a line."""
+    key = "zq9Wm4Tn-a-long-value-of-mine-77"
+    monkeypatch.setenv("LONG_API_KEY", key)
+    cells.shell.user_ns["key"] = key
+    run = "get_ipython().run_line_magic"
+    for line in (
+        f'{run}("prompt", "-p {{{{echo}}}} -c " + key + " hi")',
+        f'{run}("stack", "use " + key)',
+        "%stack list",
+        "%stack",
+        "%stack --all",
+        "%usage",
+        "from llmneutral_widgets import Conversation, StackView",
+        "for view in (Conversation(key), StackView(key)):\n    print(view.static(), view.box)\n    view.close()",
+        "%stack reset",
+    ):
+        ran = cells.run(line)
+        assert ran.error is None, line
+        assert key[:10] not in json.dumps(ran.outputs) + ran.printed, line
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -201,8 +201,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return import_module("llmneutral_widgets.exports").notebook_of(self, style)  # which builds on this module
 
     def __repr__(self) -> str:
-        said = line if (line := self.text[:60].replace("\n", " ")) else self.status
-        return f"<Exchange {self.id}: {maker(self._told())}: {said}{'…' if len(self.text) > 60 else ''}>"
+        text = scrub.current_secrets().text(self.text[:_SHOWN])  # before it is cut: half of a key is one, too
+        said = f"{text[:60].replace(chr(10), ' ')}{'…' if len(text) > 60 else ''}" or self.status
+        return f"<Exchange {self.id}: {scrub.plain(maker(self._told()))}: {said}>"
 
     def _told(self) -> dict[str, Any]:
         return {"provider": self.provider, "api": self.api, "model": self.model, "answered_by": self.answered_by}
@@ -292,6 +293,7 @@ class Exchanges(list[Exchange]):
 # ----------------------------------------------------------------------------------------------------------------------
 # A long text is kept once
 
+_SHOWN = 8_000
 LONG = 2_000
 """Characters of an answer whose text is kept in its blocks alone."""
 

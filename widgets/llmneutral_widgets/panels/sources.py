@@ -37,7 +37,7 @@ def told(source: Source) -> Told:
         return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]))
     about = {"marks": found.marks(), "tokens": found.tokens(), "makers": found.makers()}
     stack = found.stack()
-    return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]), found.name, about)
+    return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]), plain(found.name), about)
 
 
 def conversation_of(source: Source) -> Conversation | None:
