@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from contextvars import copy_context
+from typing import Any
+
 from llmneutral_widgets.cells import Key, Run, Runs
 
 
@@ -28,3 +32,36 @@ def test_cells_that_run_cells() -> None:
     assert runs.current.next_key("default") == Key("outer", 1)
     runs.end()
     assert runs.end() is None, "the cell that loads the extension has begun before it"
+
+
+def test_a_thread_that_outlives_its_cell_is_of_none() -> None:
+    """What it asks is added, and takes nobody's place: not that of the cell that runs by then."""
+    runs = Runs()
+    found: dict[str, Any] = {}
+
+    def look(name: str) -> None:
+        found[name] = runs.current.cell_id
+
+    def at_once(work: Any, *args: Any) -> None:
+        thread = threading.Thread(target=work, args=args)
+        thread.start()
+        thread.join()
+
+    runs.begin("first")
+    context = copy_context()
+    at_once(context.run, look, "with the context")
+    at_once(look, "without")
+    runs.end()
+    at_once(context.run, look, "late")
+    runs.begin("second")
+    at_once(context.run, look, "while another runs")
+    at_once(look, "without, while another runs")
+    assert runs.current.cell_id == "second"
+    runs.end()
+    assert found == {
+        "with the context": "first",
+        "without": None,
+        "late": None,
+        "while another runs": None,
+        "without, while another runs": None,
+    }

@@ -178,3 +178,33 @@ def test_tools_by_name_alone_or_in_lists() -> None:
 def test_mistakes_name_the_thing(line: str, told: str) -> None:
     with pytest.raises(OptionError, match=told):
         composed(line, a=png(), n=5)
+
+
+class Unspeakable:
+    """Has no text."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-a {{odd}}", r"-a \{\{odd\}\} has no text: ZeroDivisionError: no text"),
+        ("-a {{frame}}", r"-a \{\{frame\}\} has no text: ZeroDivisionError: no text"),
+        ("{{frame}}", r"\{\{frame\}\} has no text: ZeroDivisionError: no text"),
+        ('-a "x{{figure}}"', "a picture or document stands alone"),
+        ('-a ""', "-a needs a file, an https address or"),
+        ("-a .", "-a .: that is a folder; -a takes one file"),
+        ("-a /dev/null", "-a /dev/null: that is no file"),
+        ("-t len", "-t len: that is Python's own; it takes a variable of the notebook"),
+        ("--schema int", "--schema int: that is Python's own"),
+        ('-t ""', "-t takes the name of a variable; the temperature is --temperature"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(line: str, said: str) -> None:
+    names = {"odd": Unspeakable(), "frame": pandas.DataFrame({"a": [Unspeakable()]}), "figure": Figure()}
+    with pytest.raises(OptionError, match=said):
+        compose(parse_prompt(f"{line} Hi" if line.startswith("-") else line), None, names)

@@ -99,7 +99,12 @@ def test_two_presses_lose_nothing_of_several(cells: Cells, monkeypatch: pytest.M
 
 def test_answers_one_after_another_end_with_the_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     original = TextSink.finish
-    monkeypatch.setattr(TextSink, "finish", lambda *args: (press(), original(*args)))
+
+    def finish(*args: Any) -> None:
+        press()
+        original(*args)
+
+    monkeypatch.setattr(TextSink, "finish", finish)
     with running(is_kernel=False) as terminal:
         ran = terminal.run("%prompt -p {{echo}} -p {{echo}} -o both Hi")
         assert isinstance(ran.error, KeyboardInterrupt)

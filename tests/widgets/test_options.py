@@ -174,7 +174,7 @@ def test_a_setting_is_json_or_text(written: str, value: Any) -> None:
         ("--set api_key=sk-1", "use %provider key NAME"),
         ("--temperature 1 --set temperature=2", "temperature is given twice"),
         ("--temperature 1 --temperature 2", "--temperature is given twice"),
-        ("--stream --no-stream", "--no-stream is given twice"),
+        ("--stream --no-stream", "--no-stream contradicts an option before it"),
         ("--dry-run --run-tools", "contradict each other: nothing is sent"),
         ("--compare all --run-tools", "contradict each other"),
         ("--new --history 1", "contradict each other"),
@@ -183,7 +183,10 @@ def test_a_setting_is_json_or_text(written: str, value: Any) -> None:
         ("-o _x", "-o needs the name of a variable"),
         ("--raw=yes", "--raw takes no value"),
         ("--compare ,", "--compare needs at least one name"),
-        ("--temp 1", "no option --temp"),
+        ("--temp 1", r"no option --temp; did you mean --temperature\?$"),
+        ("--max 1", r"did you mean --max-tokens\?$"),
+        ("--set stream=off", "--set stream=off cannot be meant: it is true or false; --no-stream says the same"),
+        ("-o class", "-o needs the name of a variable, not class"),
     ],
 )
 def test_mistakes_are_named_with_their_remedy(line: str, message: str) -> None:

@@ -103,3 +103,31 @@ def test_every_config_has_a_row(providers: Providers) -> None:
     rows = providers.rows()
     assert [row["name"] for row in rows] == [*llmneutral.CONFIGS, "fast"]
     assert rows[-1]["model"] == "gpt-x"
+
+
+def test_presets_are_what_the_table_says_now(providers: Providers) -> None:
+    providers.keep("mine", llmneutral.drivers_config("openai"))
+    providers.keep_presets({"fast": "openai/a", "slow": "anthropic"})
+    assert providers.config("fast").model == "a"
+    providers.keep_presets({"fast": "openai/b"})
+    assert providers.config("fast").model == "b"
+    assert "slow" not in providers.names()
+    providers.keep_presets({})
+    assert "fast" not in providers.names()
+    assert "mine" in providers.names()
+    for table, said in (({"local": "openai"}, "local is a provider already"), ({"a": 5}, "a: unknown provider 5")):
+        with pytest.raises(OptionError, match=said):
+            providers.keep_presets(table)
+
+
+def test_files_of_recordings_are_no_names(providers: Providers) -> None:
+    for written in ("replay:nowhere.jsonl", "replay:"):
+        with pytest.raises((OptionError, llmneutral.ConfigurationError)):
+            providers.asked(written, None, {})
+    assert not [name for name in providers.names() if name.startswith("replay:")]
+
+
+@pytest.mark.parametrize(("written", "said"), [("", "without a name; name one"), ("{{me}}/gpt", "is named by -m")])
+def test_what_is_no_name_is_told(providers: Providers, written: str, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        providers.asked(written, None, {"me": llmneutral.drivers_config("openai")})

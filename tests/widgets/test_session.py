@@ -107,6 +107,14 @@ def test_a_stale_exchange_that_is_asked_again_is_fresh() -> None:
     assert [turn.is_stale for turn in conversation.turns] == [False, False, True]
 
 
+def test_what_was_asked_after_an_exchange_that_is_gone_is_stale() -> None:
+    conversation = filled("complete", "complete", "failed", "complete")
+    conversation.forget("cell", [Key("cell", n) for n in (0, 1, 3)])
+    assert [turn.is_stale for turn in conversation.turns] == [False, False, False], "what failed was not sent along"
+    conversation.forget("cell", [Key("cell", n) for n in (0, 3)])
+    assert [turn.is_stale for turn in conversation.turns] == [False, True]
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # The system text
 

@@ -210,7 +210,7 @@ def _filled(written: str, namespace: Mapping[str, Any]) -> list[Any]:
 def _named(option: str, name: str, namespace: Mapping[str, Any]) -> Any:
     if only_place(name) is None and not re.match(r"[^\W\d]", name):
         known = "; the temperature is --temperature" if option == "-t" else ""
-        raise OptionError(f"{option} takes the name of a variable, not {name}{known}")
+        raise OptionError(f"{option} takes the name of a variable{f', not {name}' if name else ''}{known}")
     if name not in namespace and hasattr(builtins, name):
         raise OptionError(f"{option} {name}: that is Python's own; it takes a variable of the notebook")
     try:

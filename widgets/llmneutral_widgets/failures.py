@@ -48,7 +48,7 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
     if tracebacks == "full":
         return _rendered(error, lambda: frames(error).split("\n"), secrets)
     if isinstance(error, (KeyboardInterrupt, CancelledError)):
-        name = type(error).__name__.removeprefix("_")
+        name = "CancelledError" if isinstance(error, CancelledError) else "KeyboardInterrupt"
         said = f"{name}: the answer was stopped; what had come is kept" if is_shown else name
         return _rendered(error, lambda: [said], secrets)
     if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own

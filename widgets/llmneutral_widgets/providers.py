@@ -109,7 +109,7 @@ class Providers:
             self._own.pop(name, None)
         self._presets = {}
         for name, target in written.items():
-            if not isinstance(name, str) or name in llmneutral.CONFIGS:
+            if name in llmneutral.CONFIGS:
                 raise OptionError(f"{name} is a provider already; choose another name")
             try:
                 self._own[name] = self.config(str(target))

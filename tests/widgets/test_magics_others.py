@@ -1,0 +1,207 @@
+"""The five magics beside `%%prompt`, in a shell that looks like a kernel's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import llmneutral
+from tests.loopback import Loopback, talk
+from tests.widgets.shell import Cells, running
+
+
+@pytest.fixture
+def cells() -> Iterator[Cells]:
+    with running(is_kernel=True) as found:
+        yield found
+
+
+def echo(cells: Cells) -> Any:
+    return cells.shell.user_ns["echo"]
+
+
+def test_provider_sets_the_base_and_says_what_is_missing(cells: Cells) -> None:
+    ran = cells.run("%provider anthropic")
+    assert ran.plain == "anthropic · claude-sonnet-5-5 answers from now on; ANTHROPIC_API_KEY is not set"
+    assert llmneutral.Defaults.base.name == "anthropic"
+    cells.run("%provider local/tiny")
+    assert llmneutral.Defaults.base.model == "tiny"
+    with llmneutral.drivers_config("openai"):
+        assert "inside this `with` it is still openai" in cells.run("%provider local").plain
+
+
+def test_provider_lists_all_and_shows_no_key(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    ran = cells.run("%provider list")
+    for name in llmneutral.CONFIGS:
+        assert name in ran.plain
+    assert "ANTHROPIC_API_KEY set" in ran.plain
+    assert "0123456789" not in ran.plain + ran.html
+
+
+def test_a_key_is_asked_for_and_never_shown(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "TYPED-AND-SECRET-7")
+    assert "never the key itself" in cells.run("%provider key anthropic TYPED-AND-SECRET-7").printed
+    ran = cells.run("%provider key anthropic")
+    assert "in this process only" in ran.plain
+    assert "ANTHROPIC_API_KEY set" in cells.run("%provider list").plain
+    cells.run("import llmneutral; session = llmneutral.widgets.session")
+    assert "key set" in repr(cells.run("session.providers.config('anthropic').prompt_driver").value)
+    assert "TYPED-AND-SECRET-7" not in cells.run("%prompt -p {{echo}} it is TYPED-AND-SECRET-7").html
+    assert "needs no key" in cells.run("%provider key local").printed
+
+
+def test_bedrock_says_what_it_needs(cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    assert "AWS credentials not found (or AWS_BEARER_TOKEN_BEDROCK)" in cells.run("%provider list").plain
+    assert "no AWS credentials" in cells.run("%provider bedrock").plain
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    (tmp_path / "none").write_text("[profile work]\nrole_arn = r\n")
+    assert "AWS credentials set" in cells.run("%provider list").plain
+
+
+def test_a_key_that_is_missing_can_be_typed(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    for line in ("%prompt -p anthropic Hello", "%prompt -p anthropic --no-stream Hello"):
+        ran = cells.run(line)
+        told = "\n".join(ran.error._render_traceback_())
+        assert "ANTHROPIC_API_KEY is not set" in told
+        assert "%provider key anthropic" in told
+        assert "%provider local" in told
+        assert "set ANTHROPIC_API_KEY before the kernel starts" in told
+    told = "\n".join(cells.run("%prompt -p anthropic -p {{echo}} Hello").error._render_traceback_())
+    assert "Nobody was asked: not Echo either." in told
+    assert echo(cells).stacks == []
+    ran = cells.run("%prompt -p {{llmneutral.AnthropicDriversConfig(model='m').prompt_driver}} Hello")
+    assert "%provider key" not in str(ran.error), "a driver of the user's has no name for it"
+
+
+def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None:
+    for word in ("one", "two", "three"):
+        cells.run(f"%prompt -p {{{{echo}}}} {word}")
+    shown = cells.run("%stack")
+    assert shown.plain == "PromptStack of 6 messages"
+    assert "echo-1" in shown.html, "each answer names who gave it"
+    assert "THREE" not in cells.run("%stack 0:2").html
+    path = tmp_path / "kept.json"
+    cells.run(f"%stack save {path}")
+    assert "1 exchange taken out" in cells.run("%stack drop 1").plain
+    assert "default is empty; 2 exchanges" in cells.run("%stack reset").plain
+    assert "6 messages loaded" in cells.run(f"%stack load {path}").plain
+    cells.run("%prompt -p {{echo}} four")
+    assert len(echo(cells).texts()) == 7
+    cells.run("%stack use other")
+    cells.run("%prompt -p {{echo}} five")
+    assert echo(cells).texts() == ["user: five"]
+    assert "> other: 1 exchange" in cells.run("%stack list").plain
+    cells.run(f"%stack save {tmp_path / 'kept.md'}")
+    assert (tmp_path / "kept.md").read_text() == "## user\n\nfive\n\n## assistant\n\nFIVE \n"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("%stack nowhere", "there is no conversation nowhere"),
+        ("%stack clear", "nor a command of that name; known: default, drop, list, load, reset"),
+        ("%payload --compare openai", "compares without an option: %payload openai anthropic"),
+        ("%stack drop", "takes how many"),
+        ("%stack drop x", "needs a whole number from 1"),
+        ("%stack save a.txt", "ends in .ipynb or .json or .md"),
+        ("%stack load nowhere.json", "No such file"),
+        ("%stack a b", "shows one conversation; b is too much"),
+        ("%stack use", "takes the name"),
+        ("%payload", "nothing was sent yet"),
+        ("%payload all", "is empty"),
+        ("%payload morse", "unknown API morse"),
+        ("%deltas 99", "no exchange was made by the cell 99"),
+        ("%deltas -p nobody", "-p nobody was not asked last"),
+        ("%deltas save", "takes one file"),
+        ("%deltas save x", "no stream is recorded"),
+        ("%usage --by moon", "--by is one of provider, model, stack, day; not moon"),
+        ("%usage --prices nowhere.json", "--prices nowhere.json: No such file"),
+        ("%usage words", "takes no words; words is too much"),
+        ("%provider nobody", "unknown provider nobody"),
+        ("%provider key", "takes the name of a provider"),
+        ("%provider preset x", "takes a name"),
+        ("%provider a b", "takes one name"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(cells: Cells, line: str, told: str) -> None:
+    ran = cells.run(line)
+    assert type(ran.error).__name__ == "UsageError"
+    assert told in ran.printed
+    assert ran.printed.count("\n") == 1
+
+
+def test_payload_shows_the_conversation_for_the_main_apis(cells: Cells) -> None:
+    cells.run("%prompt -p {{echo}} -s Terse. --temperature 0.5 one")
+    ran = cells.run("%payload -o found")
+    for api in ("chat_completions", "codex_responses", "anthropic_messages"):
+        assert api in ran.html
+        assert api in cells.shell.user_ns["found"]
+    assert "temperature" in cells.run("%payload --changes").plain
+    assert "neutral" not in cells.run("%payload --json").html
+    cells.run("%prompt -p {{echo}} two")
+    asked = cells.run("%payload claude").html
+    assert asked.count("<th") < ran.html.count("<th")
+    assert ">Continue." not in asked, "the conversation ends with the question"
+
+
+def test_deltas_show_the_stream_of_an_exchange(cells: Cells) -> None:
+    assert "No stream recorded" in cells.run("%deltas").plain
+    ran = cells.run("%prompt -p {{echo}} one two three four")
+    number = ran.value.execution_count
+    assert "chunks recorded" in cells.run("%deltas").plain
+    assert "chunks recorded" in cells.run(f"%deltas {number}").plain
+    assert "first token" in cells.run("%deltas").html
+
+
+def test_a_recording_is_played_again(cells: Cells, tmp_path: Path) -> None:
+    with Loopback(talk("Fine, thanks.")) as server:
+        cells.run("import llmneutral")
+        cells.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        cells.run("%prompt -p {{config}} How are you?")
+    file = tmp_path / "said.jsonl"
+    assert "played" in cells.run(f"%deltas save {file}").plain.replace("plays", "played")
+    ran = cells.run(f"%prompt -p replay:{file} --new And now?")
+    assert ran.value.text == "Fine, thanks."
+    assert ran.value.provider == "replay"
+
+
+def test_usage_is_a_table_and_a_frame(cells: Cells) -> None:
+    cells.run("%prompt -p {{echo}} one two")
+    cells.run("%prompt -p {{echo}} please stop")
+    ran = cells.run("%usage")
+    frame = ran.value
+    assert ran.outputs == [], "the frame shows itself, once"
+    assert "≥ 10" in frame._repr_mimebundle_()["text/html"]
+    assert frame["input_total"].tolist()[0] == 10
+    assert frame["input_total"].isna().tolist() == [False, True], "unknown is <NA>, never 0"
+    assert frame["status"].tolist() == ["complete", "interrupted"]
+    assert type(frame[frame["status"] == "complete"]).__name__ == "DataFrame"
+    grouped = cells.run("%usage --by provider").value
+    assert grouped["calls"].sum() == 2
+    assert "begins again" in cells.run("%usage --reset").plain
+    assert cells.run("%usage").value.shape[0] == 0
+
+
+def test_usage_has_a_column_of_costs(cells: Cells, tmp_path: Path) -> None:
+    cells.run("%prompt -p {{echo}} one two")
+    plain = cells.run("%usage").value
+    assert plain["cost"].isna().all(), "what nobody knows is <NA>, never 0"
+    assert "cost n/a" in plain._repr_mimebundle_()["text/plain"]
+    model = plain["model"].tolist()[0]
+    file = tmp_path / "prices of mine.json"
+    file.write_text(json.dumps({model: {"input": 1_000_000, "output": 0}}))
+    frame = cells.run(f"%usage --prices '{file}'").value
+    assert frame["cost"].tolist() == [10.0]
+    assert frame["currency"].tolist() == ["USD"]
+    shown = frame._repr_mimebundle_()
+    assert "prices: prices of mine.json" in shown["text/html"]
+    assert "cost 10.00 USD" in shown["text/plain"]
+    assert cells.run(f"%usage --by model --prices '{file}'").value["cost"].tolist() == [10.0]
