@@ -29,12 +29,13 @@ CALL_REMOVED, RESULT_REMOVED = "(tool call removed)", "(tool result removed)"
 class _Call:
     """A call and what became of it."""
 
-    __slots__ = ("content", "result", "stripped", "turn")
+    __slots__ = ("answered", "content", "result", "stripped", "turn")
 
     def __init__(self, content: Any, turn: int) -> None:
         self.content = content
         self.turn = turn
         self.result: Any = None
+        self.answered = 0  # as which of all results its own was found
         self.stripped = False
 
 
@@ -174,7 +175,7 @@ class _Pairing:
         if not candidates:
             return
         call = candidates[0]
-        call.result = result
+        call.result, call.answered = result, len(self.claimed)
         self.claimed[id(result)] = call
         if jumped or (last and call.turn != last[0].turn):
             self.jumped.add(id(result))
@@ -223,7 +224,15 @@ class _Pairing:
         for result in results:
             if id(result) in self.jumped:
                 self.job.note("moved", "a result stands directly behind the turn that called for it", result)
+        self._tell_order([result for result in results if id(result) in self.claimed and id(result) not in self.jumped])
         return [*out, Message("user", tuple(results))] if results else out
+
+    def _tell_order(self, results: Sequence[Result]) -> None:
+        """Tells which results of a turn, given in the order of its calls, were found in another one."""
+        found = sorted(results, key=lambda result: self.claimed[id(result)].answered)
+        moved = [result for result, before in zip(results, found, strict=True) if result is not before]
+        if moved:
+            self.job.note("moved", "results stand in the order of their calls", *moved)
 
     def _stripped(self, message: Message) -> Message:
         gone = [c for c in message.content if id(c) in self.calls and self.calls[id(c)].stripped]

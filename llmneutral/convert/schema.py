@@ -34,7 +34,7 @@ from llmneutral.convert.schema_rules import (
     valid_shapes,
 )
 from llmneutral.convert.schema_strict import anthropic_output, openai_strict, without_added_nulls
-from llmneutral.convert.schema_walk import Reduction, Schema, Step, downward, everywhere, join, refuse
+from llmneutral.convert.schema_walk import Reduction, Schema, Step, downward, everywhere, join, refuse, with_children
 from llmneutral.errors import ConversionError
 from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import not_json
@@ -207,9 +207,17 @@ def _reduced(content: bytes, dialect: str, drops: tuple[str, ...], numeric_enum:
         schema = step(_plain(content), reduction)
     except RecursionError:
         refuse("the schema is nested too deeply")
-    if not (reduction.lost or reduction.renamed or reduction.notes) and schema != _plain(content):
+    if not (reduction.lost or reduction.renamed or reduction.notes) and bare(schema) != bare(_plain(content)):
         reduction.note(SAME_MEANING)
     return Reduced(schema, tuple(reduction.lost), reduction.renamed, tuple(reduction.notes))
+
+
+def bare(schema: Schema) -> Schema:
+    """Returns a schema without its empty `properties` and `required`, which say nothing: to add them is no change."""
+    return with_children({key: value for key, value in schema.items() if key not in _SAY_NOTHING or value}, bare)
+
+
+_SAY_NOTHING = ("properties", "required")
 
 
 # --- the dialects -----------------------------------------------------------------------------------------------------
