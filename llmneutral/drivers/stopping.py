@@ -28,19 +28,20 @@ class Cancelled(BaseException):
 
 
 class Stop:
-    """Whether a stream is to end, and what wakes the one who reads it."""
+    """Whether a stream is to end, and what wakes the one who reads it.
+
+    Attributes:
+        is_set: Whether it is to end; it is looked at with every delta.
+    """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self.is_set = False
+        self._event = threading.Event()  # for who waits without a connection
         self._wake: Callable[[], object] | None = None
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it is to end."""
-        return self._event.is_set()
 
     def set(self) -> None:
         """Ends it, from any thread."""
+        self.is_set = True
         self._event.set()
         if (wake := self._wake) is not None:
             with contextlib.suppress(Exception):  # it does not wait any more
@@ -52,7 +53,7 @@ class Stop:
         Raises:
             Cancelled: If so.
         """
-        if self._event.is_set():
+        if self.is_set:
             raise Cancelled
 
     def over(self) -> None:
@@ -67,7 +68,7 @@ class Stop:
     def wakes(self, wake: Callable[[], object] | None) -> None:
         """From now on this wakes; at once where it is to end already."""
         self._wake = wake
-        if wake is not None and self._event.is_set():
+        if wake is not None and self.is_set:
             wake()
 
     # --- in sync code ---------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Stop:
         is_main = threading.current_thread() is threading.main_thread()
         found = work(*args) if is_main else self._beside(work, *args)
         self._wake = getattr(found, "abort", None)
-        if self._event.is_set():
+        if self.is_set:
             close(found)
             raise Cancelled
         return found
@@ -96,7 +97,7 @@ class Stop:
                 done.put((work(*args), None))
             except BaseException as error:  # noqa: BLE001  # told to whoever waits
                 done.put((None, error))
-            if self._event.is_set():  # nobody waits
+            if self.is_set:  # nobody waits
                 _drained(done)
 
         start(run)
@@ -128,7 +129,7 @@ class Stop:
         """The async twin of `opened`."""
         found = await self.awaited(opening)
         self._wake = getattr(found, "abort", None)
-        if self._event.is_set():
+        if self.is_set:
             await aclose(found)
             raise Cancelled
         return found
@@ -153,7 +154,7 @@ class Stop:
         try:
             result, error = await task
         except asyncio.CancelledError:
-            if self._event.is_set() and not (own is not None and own.cancelling()):
+            if self.is_set and not (own is not None and own.cancelling()):
                 raise Cancelled from None
             if task.done() and not task.cancelled():
                 await aclose(task.result()[0])
