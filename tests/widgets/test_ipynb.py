@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mistune
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -91,6 +92,30 @@ def test_the_forms_of_a_conversation(tmp_path: Path) -> None:
     assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("## system\n\nYou are terse.\n")
     exchange = Exchange(id="x-1", status="complete", messages=[said("user", "q")], response=response("a"))
     assert conversation_text([exchange], "md").endswith("## assistant\n\nHm.\na\n")
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [
+        "![](https://evil.example/x.png)",
+        "```mermaid\nflowchart LR\n```",
+        "<img src=https://evil.example/x>",
+        "[x](javascript:1)",
+        "a $x^2$",
+    ],
+)
+@pytest.mark.parametrize("before", ["tame", "```python\nleft open", "~~~\nopen", "````\n```", "```\nx\n```\n```"])
+def test_in_markdown_what_is_no_mere_text_stands_in_a_fence(wild: str, before: str) -> None:
+    text = conversation_text(llmneutral.PromptStack([said("user", before), said("assistant", wild)]), "md")
+    shown = str(mistune.html(text))
+    for sign in ("<img", "<a ", "language-mermaid"):
+        assert sign not in shown
+    assert shown.count("<h2>") == 2
+
+
+def test_in_markdown_code_of_an_answer_stays_code() -> None:
+    answer = "So:\n\n```python\nx = 1\n```\n\nand `this`."
+    assert conversation_text(llmneutral.PromptStack([said("assistant", answer)]), "md") == f"## assistant\n\n{answer}\n"
 
 
 def test_a_notebook_that_somebody_works_in_is_not_replaced(tmp_path: Path) -> None:

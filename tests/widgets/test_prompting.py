@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from llmneutral_widgets.exchange import MIME
+from llmneutral_widgets.exchange import MIME, Exchange
 from tests.loopback import HOLD, Answer, Loopback, streamed, talk, whole
 from tests.widgets.kernel import HTML, PLAIN, Kernel, Ran
 
@@ -126,7 +126,7 @@ def test_two_thousand_deltas_stay_within_the_budget(
     stream: list[Any] = list(itertools.chain.from_iterable([*pieces[i : i + 20], 0.05] for i in range(0, 2_000, 20)))
     with Loopback(streamed([*stream, *END])) as server:
         ran = ask(kernel, server)
-    text = ran.data(MIME)["response"]["text"]
+    text = Exchange.from_json(ran.data(MIME)).text
     assert len(text) == 14_000
     record_property("iopub_bytes", ran.octets)
     assert ran.octets <= 700_000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import Exchange
-from llmneutral_widgets.exports import STYLES, Style, conversation_to_notebook, exchanges_in, text_of
+from llmneutral_widgets.exports import STYLES, Style, conversation_to_notebook, exchanges_in, fence, is_tame, text_of
 from llmneutral_widgets.extraction import Extract, extract_exchanges
 from llmneutral_widgets.notebook_file import (
     NotebookError,
@@ -29,6 +30,7 @@ from llmneutral_widgets.notebook_file import (
 )
 from llmneutral_widgets.runs import RunsDiff, diff_runs
 from llmneutral_widgets.transcribing import NotebookStack, stack_from_notebook
+from llmneutral_widgets.views.page import visible
 
 __all__ = [
     "FORMS",
@@ -53,6 +55,7 @@ __all__ = [
     "write_notebook",
 ]
 
+_FENCES = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
 FORMS = ("ipynb", "json", "md")
 """Forms a conversation is written in: a notebook, the JSON of its PromptStack, Markdown to read."""
 
@@ -75,9 +78,25 @@ def conversation_text(conversation: Any, form: str, style: Style = "prompt") -> 
         # The values are cleaned, as in all other forms; a text within is seen as it is, and not in JSON's spelling.
         return json.dumps(scrub.plain(json.loads(stack.to_json())), ensure_ascii=False, separators=(",", ":")) + "\n"
     if form == "md":
-        parts = [f"## {message.role}\n\n{text_of(message)}\n" for message in stack.messages]
-        return str(scrub.plain("\n".join(parts)))
+        return "\n".join([_markdown(message) for message in stack.messages])
     raise NotebookError(f"a conversation is written as {', '.join(FORMS)}, not as {form}")
+
+
+def _markdown(message: Any) -> str:
+    """A message to be read: a text that a front end would fetch pictures or draw diagrams for stands in a fence."""
+    role, text = scrub.plain([visible(message.role), visible(text_of(message))])
+    return f"## {role}\n\n{text if is_tame(text) and _is_closed(text) else fence(text)}\n"
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no fence of a text is left open: the next one would end it, and what that holds stand outside."""
+    opened = ""
+    for marks, rest in _FENCES.findall(text):
+        if not opened:
+            opened = "" if marks[0] == "`" and "`" in rest else marks
+        elif marks.startswith(opened) and not rest.strip():
+            opened = ""
+    return not opened
 
 
 def save_conversation(conversation: Any, path: str | os.PathLike[str], style: Style = "prompt") -> None:
