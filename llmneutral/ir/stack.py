@@ -54,7 +54,14 @@ class PromptStack:
         return stack
 
     def add_message(self, artifact: Any, role: str) -> Message:
-        """Adds a message of a role; any artifact, text, content or list of these is reduced to blocks."""
+        """Adds a message of a role; any artifact, text, content or list of these is reduced to blocks.
+
+        Raises:
+            TypeError: If it is None or `...`: a value that was forgotten, such as what a function did not return; or
+                bytes without a media type.
+        """
+        if artifact is None or artifact is ...:
+            raise TypeError(f"{artifact} is no content of a message: give text, an artifact, or a list of these")
         message = Message(role, contents_of(artifact))
         self.messages.append(message)
         return message

@@ -42,3 +42,12 @@ def test_the_repr_of_a_stack_shows_what_stands_among_its_messages() -> None:
     stack = PromptStack([Message("user", ())])
     stack.messages.append("text")  # type: ignore[arg-type]
     assert repr(stack) == "PromptStack(2 messages: user, str)"
+
+
+@pytest.mark.parametrize("forgotten", [None, ...])
+def test_a_forgotten_value_is_no_message(forgotten: Any) -> None:
+    stack = PromptStack()
+    for add in (stack.add_user_message, stack.add_system_message, stack.add_assistant_message):
+        with pytest.raises(TypeError, match=f"{forgotten} is no content of a message: give text"):
+            add(forgotten)
+    assert stack.messages == []
