@@ -53,18 +53,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         code: int = chosen.run(chosen)
-        sys.stdout.flush()
     except LLMNeutralError as error:
         sys.stderr.write(f"llmneutral: {error}\n")
-        return 1
+        code = 1
     except KeyboardInterrupt:
         sys.stderr.write("\n")
-        return 130
+        code = 130
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`); Python would complain about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()
         return 1
-    return code
+    return code if _is_printed() else 1
+
+
+def _is_printed() -> bool:
+    """Prints what is left, and tells whether that could be done; if not (a full disk), says so in one line."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _print_nowhere()
+        return False
+    except OSError as error:
+        _print_nowhere()
+        sys.stderr.write(f"llmneutral: the output cannot be written: {error.strerror or error}\n")
+        return False
+    return True
+
+
+def _print_nowhere() -> None:
+    """Drops what is left: its reader has gone (`| head`), and Python would complain about it once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -177,10 +178,22 @@ def _write(notebooks: Any, text: str, arguments: argparse.Namespace) -> None:
     notebooks.save_text(text, output)
 
 
+_MARKS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What drives a terminal, or turns the order of its letters. In JSON's strings, an escape stands for the same."""
+
+
 def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise ConfigurationError("there is no output to print to: name a file with -o")
     encoding = sys.stdout.encoding or "utf-8"
+    text = _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     # A terminal that cannot show a character shows a question mark.
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    try:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(f"the output cannot be written: {error.strerror or error}") from None
 
 
 def _say(notes: tuple[str, ...]) -> None:

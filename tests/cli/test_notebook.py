@@ -183,6 +183,77 @@ def test_a_screen_that_lacks_letters_gets_question_marks(conversation: Path) -> 
     assert b"Gr??e?" in done.stdout
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_full_disk_is_one_line(size: int, tmp_path: Path) -> None:
+    stack = llmneutral.PromptStack()
+    stack.add_user_message("word " * size)
+    path = tmp_path / "a.json"
+    path.write_text(stack.to_json(), encoding="utf-8")
+    command = [sys.executable, "-m", "llmneutral", "notebook", "export", str(path), "--to", "md"]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 1
+    assert "the output cannot be written: No space left on device" in done.stderr.splitlines()[0]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+def test_without_an_output_it_says_so(conversation: Path) -> None:
+    command = f"{sys.executable} -m llmneutral notebook export {conversation} --to md >&-"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "llmneutral: there is no output to print to: name a file with -o\n"
+
+
+def test_what_turns_letters_about_is_printed_as_an_escape(tmp_path: Path, capsys: Captured) -> None:
+    stack = llmneutral.PromptStack()
+    stack.add_user_message("a\u202eb\x9bc\x1b[2J")
+    path = tmp_path / "a.json"
+    path.write_text(stack.to_json(), encoding="utf-8")
+    for form in ("json", "md", "ipynb"):
+        assert main(["notebook", "export", str(path), "--to", form]) == 0
+        printed = capsys.readouterr().out
+        assert not {"\u202e", "\x9b", "\x1b"} & set(printed)
+        if form == "json":
+            assert llmneutral.PromptStack.from_json(printed) == stack
+
+
+def test_notes_and_errors_hold_no_secret(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "a-secret-of-mine-0123456789"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    cell = {"cell_type": "raw", "id": key, "metadata": {}, "source": "x"}
+    path = tmp_path / "a.ipynb"
+    path.write_text(
+        json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell, cell]}), encoding="utf-8"
+    )
+    for command in (["extract", "--whole"], ["extract"], ["extract", "--json"], ["export", "--to", "md"]):
+        main(["notebook", *command, str(path)])
+        out, err = capsys.readouterr()
+        assert key not in out + err
+    main(["notebook", "diff", str(path), str(path)])
+    out, err = capsys.readouterr()
+    assert key not in out + err
+    assert "tokens:" not in out
+
+
+def test_an_export_replaces_no_file_of_anybodys(conversation: Path, tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# Mine\n", encoding="utf-8")
+    for command in (["export", str(conversation)], ["extract", str(LESSON)]):
+        assert main(["notebook", *command, "-o", str(path)]) == 1
+        assert "README.md was not exported by llmneutral" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == "# Mine\n"
+    for name, command in (
+        ("a.md", ["export", str(conversation)]),
+        ("a.json", ["extract", "--json", str(LESSON)]),
+        ("a.txt", ["extract", str(LESSON)]),
+        ("b.json", ["extract", "--whole", str(LESSON)]),
+    ):
+        for _ in range(2):
+            assert main(["notebook", *command, "-o", str(tmp_path / name)]) == 0, name
+
+
 def test_the_parser_loads_nothing_of_the_notebook() -> None:
     code = "import sys, llmneutral.cli; llmneutral.cli.parser(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

@@ -224,7 +224,8 @@ def extract_exchanges(node: Any) -> Extract:
     notes += _breaks(found_all)
     if mistyped:
         notes.append(f"mistyped, so nobody was asked: {', '.join([cell.place for cell in mistyped])}")
-    return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=tuple(notes))
+    told = tuple(scrub.plain(notes))
+    return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=told)
 
 
 def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]]:

@@ -133,7 +133,7 @@ class RunsDiff(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             lines += _indented(row.diff[:_SHOWN], "    ")
             if len(row.diff) > _SHOWN:
                 lines.append(f"    … {count(len(row.diff) - _SHOWN, 'more line')}")
-        lines += ["", *_usage_lines(*self.totals())]
+        lines += ["", *usage] if (usage := list(_usage_lines(*self.totals()))) else []
         lines += ["", "notes:", *_indented(self.notes)] if self.notes else []
         return visible(scrub.current_secrets().text("\n".join(lines)))
 
@@ -178,7 +178,7 @@ def diff_runs(a: Any, b: Any) -> RunsDiff:
     if left and right and not left.keys() & right.keys():
         notes.append("no cell of one is a cell of the other: these are runs of different notebooks")
     rows = tuple([_row(left.get(key), right.get(key)) for key in keys])
-    return RunsDiff(names=(first.name, second.name), rows=rows, notes=tuple(notes))
+    return RunsDiff(names=(first.name, second.name), rows=rows, notes=tuple(scrub.plain(notes)))
 
 
 Key = tuple[str, int]
@@ -278,12 +278,12 @@ def _facts(row: Row) -> Iterator[str]:
 
 
 def _usage_lines(first: Mapping[str, int | None], second: Mapping[str, int | None]) -> Iterator[str]:
-    yield "tokens:"
-    for name in COUNTS:
-        one, other = first[name], second[name]
-        if one is not None or other is not None:
-            shown = ["n/a" if number is None else f"{number:,}" for number in (one, other)]
-            yield f"  {name}: {shown[0]} → {shown[1]}"
+    known = [name for name in COUNTS if first[name] is not None or second[name] is not None]
+    if known:
+        yield "tokens:"
+    for name in known:
+        shown = ["n/a" if number is None else f"{number:,}" for number in (first[name], second[name])]
+        yield f"  {name}: {shown[0]} → {shown[1]}"
 
 
 def _total(sides: Sequence[Side | None]) -> dict[str, int | None]:

@@ -82,7 +82,7 @@ def stack_from_notebook(
     told = [message for cell in chosen(notebook, cells) if cell.source != own for message in teller.messages(cell)]
     found = request(told)
     stack = NotebookStack(found.messages)
-    stack.notes = tuple(notes)
+    stack.notes = tuple(scrub.plain(notes))
     return stack
 
 
