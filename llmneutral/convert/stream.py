@@ -251,7 +251,7 @@ class Reader:
 
     def grow(self, key: Hashable, kind: d.DeltaKind, piece: Any) -> None:
         """A piece that is made already, for the slot of a key."""
-        slot = self._by_key.get(key) or self.open(key, type(piece))
+        slot = self._slot(key, type(piece))
         self._grow(slot, kind, msgspec.structs.replace(piece, index=slot.index))
 
     def _grow(self, slot: _Slot, kind: d.DeltaKind, piece: Any) -> None:

@@ -138,7 +138,14 @@ def stack_of(given: Snapshot, settings: Mapping[str, Any]) -> PromptStack:
 
 
 def pieces_of(message: Message) -> Iterator[DeltaMessage]:
-    """Yields a whole message as deltas: its texts as pieces, everything else as blocks that are done."""
+    """Yields a whole message as deltas: its texts as pieces, everything else as blocks that are done.
+
+    Raises:
+        MalformedResponseError: If it is no message.
+    """
+    if not isinstance(message, Message):
+        why = f"the answer was not understood: it is {a_kind(message)}, not an object or a Message"
+        raise provider_error("malformed_response", message=why)
     for index, block in enumerate(message.content):
         if type(block) is TextMessageContent and not (block.citations or block.native or block.thought_signature):
             yield DeltaMessage("text", TextDeltaMessageContent(block.text, index=index))

@@ -18,6 +18,7 @@ from llmneutral import (
     PromptStack,
     TextDeltaMessageContent,
     TextMessageContent,
+    ThinkingDeltaMessageContent,
     ThinkingMessageContent,
 )
 from tests.drivers.scripted import Scripted, chunks, kinds, whole
@@ -146,8 +147,34 @@ def test_what_is_no_answer_is_told(gives: Any) -> None:
         def try_run(self, prompt_stack: PromptStack) -> Any:
             return gives
 
-    with pytest.raises(MalformedResponseError, match=f"it is a {type(gives).__name__}, not an object or a Message"):
+    with pytest.raises(MalformedResponseError, match=f"it is an? {type(gives).__name__}, not an object or a Message"):
         Wrong().run("hi")
+
+
+@pytest.mark.parametrize("gives", [None, "echo", 5, [Message("assistant")]])
+def test_what_is_no_answer_is_told_in_a_stream_too(gives: Any) -> None:
+    class Wrong(BasePromptDriver):
+        needs_key = False
+
+        def try_run(self, prompt_stack: PromptStack) -> Any:
+            return gives
+
+    with pytest.raises(MalformedResponseError, match=f"it is an? {type(gives).__name__}, not an object or a Message"):
+        list(Wrong("m", api_mode="chat_completions").stream("hi"))
+
+
+def test_pieces_of_another_kind_begin_a_block_of_their_own() -> None:
+    class Thinking(BasePromptDriver):
+        needs_key = False
+
+        def try_stream(self, prompt_stack: PromptStack) -> Iterator[DeltaMessage]:
+            yield DeltaMessage("thinking", ThinkingDeltaMessageContent("hm"))
+            yield DeltaMessage("text", TextDeltaMessageContent("one"))
+            yield DeltaMessage("text", TextDeltaMessageContent(", two"))
+
+    stream = Thinking("m", api_mode="chat_completions").stream("hi")
+    assert [delta.kind for delta in stream] == ["start", "thinking", "block_done", "text", "text", "end"]
+    assert (stream.response.text, stream.response.reasoning[0]["text"]) == ("one, two", "hm")
 
 
 def test_a_driver_that_fills_in_nothing_says_so() -> None:
