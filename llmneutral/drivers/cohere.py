@@ -8,15 +8,18 @@ github.com/cohere-ai/cohere-python
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.call import Body
 from llmneutral.drivers.http_answers import AsyncChunks, Chunks, read_body
-from llmneutral.drivers.sdk_calls import SdkPromptDriver, Watched
-from llmneutral.errors import MalformedResponseError
+from llmneutral.drivers.sdk_calls import SdkPromptDriver, Watched, is_ours
+from llmneutral.errors import MalformedResponseError, provider_error, read_error_body
 
+CLIENT, SENDER = "cohere.client_v2", "cohere.core.http_client"
+PATH, ERROR = "v2/chat", 300
 OFFICIAL = "https://api.cohere.com"
 LONGEST_TEXT = 65_536
 """Characters of which Cohere says the tokens at once (docs.cohere.com/reference/tokenize)."""
@@ -50,6 +53,10 @@ class CoherePromptDriver(SdkPromptDriver):
 
     def ask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
         """Calls the SDK for a whole answer."""
+        if (sender := _sender(client)) is not None:
+            response = sender.request(**_request(conversion, stream=False))
+            _check(response)
+            return read_body(response.content, response)
         try:
             response = client.with_raw_response.chat(**_arguments(conversion)).response
         except Exception:
@@ -60,6 +67,10 @@ class CoherePromptDriver(SdkPromptDriver):
 
     async def aask(self, client: Any, conversion: Conversion, watched: Watched) -> Any:
         """The async twin of `ask`."""
+        if (sender := _sender(client)) is not None:
+            response = await sender.request(**_request(conversion, stream=False))
+            _check(response)
+            return read_body(response.content, response)
         try:
             response = (await client.with_raw_response.chat(**_arguments(conversion))).response
         except Exception:
@@ -71,12 +82,26 @@ class CoherePromptDriver(SdkPromptDriver):
     def begin(self, client: Any, conversion: Conversion, watched: Watched) -> Iterator[Any]:
         """Calls the SDK for a stream, and reads the bytes of its response."""
         opened = contextlib.ExitStack()
+        if (sender := _sender(client)) is not None:
+            response = opened.enter_context(sender.stream(**_request(conversion, stream=True)))
+            if response.status_code >= ERROR:
+                with opened:
+                    response.read()
+                    _check(response)
+            return CohereChunks(response, self.translated, opened)
         response = opened.enter_context(client.with_raw_response.chat_stream(**_arguments(conversion))).response
         return CohereChunks(response, self.translated, opened)
 
     async def abegin(self, client: Any, conversion: Conversion, watched: Watched) -> AsyncIterator[Any]:
         """The async twin of `begin`."""
         opened = contextlib.AsyncExitStack()
+        if (sender := _sender(client)) is not None:
+            response = await opened.enter_async_context(sender.stream(**_request(conversion, stream=True)))
+            if response.status_code >= ERROR:
+                async with opened:
+                    await response.aread()
+                    _check(response)
+            return AsyncCohereChunks(response, self.translated, opened)
         asking = client.with_raw_response.chat_stream(**_arguments(conversion))
         response = (await opened.enter_async_context(asking)).response
         return AsyncCohereChunks(response, self.translated, opened)
@@ -122,6 +147,33 @@ class AsyncCohereChunks(AsyncChunks):
         """Ends the connection, unless the answer was read to its end."""
         await super().aclose()
         await self._opened.aclose()
+
+
+def _sender(client: Any) -> Any:
+    """The SDK's own way to send a request, below its types, which cost more than all the rest of a call.
+
+    None where the typed method has to be called: the client is the caller's, that of another cloud, or an SDK that is
+    not known.
+    """
+    sender = getattr(getattr(client, "_client_wrapper", None), "httpx_client", None)
+    known = type(client).__module__ == CLIENT and type(sender).__module__ == SENDER
+    return sender if known and is_ours(getattr(sender, "httpx_client", None)) else None
+
+
+def _request(conversion: Conversion, *, stream: bool) -> dict[str, Any]:
+    """What the SDK's typed methods hand on."""
+    body = _arguments(conversion)
+    options = body.pop("request_options")
+    headers = {"content-type": "application/json"}
+    body = {**body, "stream": stream}
+    return {"path": PATH, "method": "POST", "json": body, "headers": headers, "request_options": options}
+
+
+def _check(response: Any) -> None:
+    """Raises where an answer stands for an error, as the SDK tells it too."""
+    if response.status_code >= ERROR:
+        facts = read_error_body(response.text, response.status_code, dict(response.headers), now=time.time())
+        raise provider_error(**facts)
 
 
 def untyped(watched: Watched) -> Any:

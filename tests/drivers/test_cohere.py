@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llmneutral import CohereDriversConfig, CoherePromptDriver
+from llmneutral.drivers.cohere import _sender
 from tests.drivers.endpoints import KEY, TEXT, WAYS
 from tests.drivers.sdk_endpoints import body_of, chunks_of, sdk_driver, stream_of, talks
 from tests.loopback import Loopback, whole
@@ -90,3 +91,67 @@ def test_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
         with driver:
             assert driver.run("hi").text == TEXT[0][1]
     assert server.requests[0].headers["authorization"] == "Bearer key-of-the-environment"
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "plain": {"source": "hi", "max_tokens": 9, "temperature": 0.5, "stop": ["x"]},
+    "a system and a picture": {
+        "source": [
+            {"role": "system", "content": "be short"},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "what is it?"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+                ],
+            },
+        ]
+    },
+    "tools and their results": {
+        "source": [
+            {"role": "user", "content": "look"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"a": null}'}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "seen"},
+        ],
+        "tools": [
+            {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+        ],
+    },
+    "a form": {
+        "source": "hi",
+        "output_schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+    },
+    "documents and a key of the caller's": {
+        "source": "hi",
+        "documents": [{"id": "d", "data": {"text": "t"}}],
+        "extra_body": {"own": {"a": None, "b": 1}},
+    },
+}
+
+
+@both
+@pytest.mark.parametrize("name", ASKED)
+def test_below_the_sdks_types_the_same_request_is_sent(way: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the way that the typed method takes itself."""
+    given = {**ASKED[name], "max_repairs": 0}
+    source = given.pop("source")
+    with Loopback(talks(API, ("text", '{"a": "b"}'))) as server, sdk_driver(API, server) as driver:
+        below = WAYS[way](driver, source, **given).text
+        monkeypatch.setattr("llmneutral.drivers.cohere._sender", lambda client: None)
+        assert WAYS[way](driver, source, **given).text == below
+        first, second = server.requests
+    assert (first.path, first.method, first.json) == (second.path, second.method, second.json)
+    heads = [{key: text for key, text in each.headers.items() if key != "content-length"} for each in (first, second)]
+    assert heads[0] == heads[1]
+
+
+def test_our_clients_are_known_to_send_below_the_types() -> None:
+    """Another version of the SDK may be built otherwise: then the typed methods are called, which cost more."""
+    with Loopback() as server, sdk_driver(API, server) as driver:
+        assert _sender(driver.client().client) is not None
