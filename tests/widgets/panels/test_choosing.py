@@ -70,6 +70,16 @@ def test_what_can_answer_now_comes_first_and_what_never_will_is_not_offered(
     assert labels(picker)["dummy"] == "dummy (answers nothing)", "what is in effect is never hidden"
 
 
+def test_whoever_cannot_answer_yet_is_told_how_to(picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch) -> None:
+    picker.dropdown.value = "anthropic"
+    assert "anthropic cannot answer yet: %provider key anthropic asks for its key" in picker.status.value
+    assert picker.status.layout.display is None
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    picker.follow(Defaults)
+    assert "cannot answer" not in picker.status.value
+    assert picker.status.layout.display == "none"
+
+
 def test_a_new_list_picks_nobody(picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch) -> None:
     """ipywidgets chooses the first entry of a new list; whoever listens to `Defaults` must not hear of it."""
     heard: list[str] = []

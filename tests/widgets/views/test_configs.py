@@ -7,7 +7,7 @@ import re
 import pytest
 
 from llmneutral import CONFIGS
-from llmneutral_widgets.views.configs import ABOUT, UNLISTED, configs_page, label, lacking, offered
+from llmneutral_widgets.views.configs import ABOUT, UNLISTED, configs_page, label, lacking, offered, remedy
 from tests.widgets.closed_set import outside_views
 
 ROW = {"name": "openai", "api_mode": "codex_responses", "model": "gpt-6-luna", "sdk": "openai", "sdk_installed": True}
@@ -58,6 +58,24 @@ def test_credentials_that_are_no_key() -> None:
 def test_what_is_lacking(row: dict[str, object], lacks: str | None) -> None:
     assert lacking({**ROW, **row}) == lacks
     assert label({**ROW, **row}) == (f"openai ({lacks})" if lacks else "openai")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"sdk_installed": False, "extra": "google"}, "openai is not installed: pip install 'llmneutral[google]'"),
+        ({"key_variable": "A_KEY"}, "%provider key openai asks for its key, or set A_KEY"),
+        ({"key_variable": "A_TOKEN", "key_words": "Cloud credentials"}, "no Cloud credentials"),
+        ({"problem": "no model: give model=…"}, "type the name of a model"),
+        ({"problem": "the program x is not there: install it"}, "the program x is not there: install it"),
+    ],
+)
+def test_what_is_lacking_has_a_remedy(row: dict[str, object], said: str) -> None:
+    told = remedy({**ROW, **row})
+    assert told is not None
+    assert told.startswith("openai cannot answer yet: ")
+    assert said in told
+    assert remedy(ROW) is None
 
 
 def test_what_is_offered() -> None:

@@ -41,7 +41,8 @@ def test_heads() -> None:
 def test_blocks_are_folded_with_kind_label_and_first_words() -> None:
     output = stack_page(MESSAGES)
     assert output.count("<details>") == 10 + 1, "ten blocks, and the one text that may read otherwise than typed"
-    assert '>1.0</small><span class="kind">text</span> What is this, and the weather in Paris?</summary>' in output
+    shown = '<span class="kind">text</span> <span class="preview">What is this, and the weather in Paris?</span>'
+    assert f">1.0</small>{shown}" in output
     assert "<strong>one</strong>" in output
     assert "<summary>as typed</summary><pre>Answer in **one** line.</pre>" in output
 

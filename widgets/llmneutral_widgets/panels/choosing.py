@@ -11,7 +11,7 @@ from llmneutral_widgets.notes import calm
 from llmneutral_widgets.panels.base import Panel
 from llmneutral_widgets.providers import Providers, with_model
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import configs_page, label, offered
+from llmneutral_widgets.views.configs import configs_page, label, offered, remedy
 
 
 class ProviderPicker(Panel):
@@ -90,6 +90,11 @@ class ProviderPicker(Panel):
             self.model.options = models
         if self.model.value != (base.model or ""):
             self.model.value = base.model or ""
+        self.say(self._advice(base.name) or "")
+
+    def _advice(self, name: str) -> str | None:
+        """What the chosen one lacks, and how it gets it."""
+        return next((remedy(row) for row in self.providers.rows() if row["name"] == name), None)
 
     def _mark(self, base: Any, now: Any) -> None:
         """Says what counts in a block. A pick from outside it (another thread, another task) does not end it."""

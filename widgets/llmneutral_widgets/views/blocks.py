@@ -20,6 +20,12 @@ _ONE_LINE = 100
 _SEALS = ("signature", "encrypted_content", "thought_signature")
 
 
+def preview(block: Mapping[str, Any]) -> Html:
+    """Returns the first words of a block, for the line that opens it: open, the whole text stands below instead."""
+    words = join([first_words(block)])
+    return tag("span", words, class_="preview") if kind_of(block) in ("text", "thinking") else words
+
+
 def messages_of(given: Sequence[Any]) -> list[Mapping[str, Any]]:
     """Returns messages to show: what stands among them and is none is a message that holds what it is."""
     return [message if isinstance(message, Mapping) else _no_message(message) for message in given]

@@ -56,6 +56,8 @@ def guide(columns: Sequence[Column], *, has_source: bool) -> Html:
         if has_source:
             said.append("Point at a block, or open it, and all that was made of it lights up.")
             said.append("Crossed out: this API is not sent it. A dashed line at the left: added, nobody wrote it.")
+    if any([column.endpoint for column in columns]):
+        said.append("“POST …” is where the request goes.")
     if any([column.is_sent for column in columns]):
         said.append("“sent” is what was really sent; the others only show what would be.")
     if any([column.checked for column in columns]):

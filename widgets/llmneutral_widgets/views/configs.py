@@ -46,6 +46,21 @@ def lacking(row: Row) -> str | None:
     return line(problem, 60) or None
 
 
+def remedy(row: Row) -> str | None:
+    """Returns what to do for a config that cannot answer yet; None if nothing is known to be missing."""
+    name, missing = row.get("name"), lacking(row)
+    if missing is None:
+        return None
+    if not row.get("sdk_installed"):
+        extra = f": pip install 'llmneutral[{row['extra']}]', then restart the kernel" if row.get("extra") else ""
+        return f"{name} cannot answer yet: {row.get('sdk')} is not installed{extra}"
+    if missing == "no key":
+        return f"{name} cannot answer yet: %provider key {name} asks for its key, or set {row.get('key_variable')}"
+    if missing == "no model":
+        return f"{name} cannot answer yet: type the name of a model beside it"
+    return f"{name} cannot answer yet: {row.get('problem') or missing}"
+
+
 def label(row: Row) -> str:
     """Returns a config as a list names it: with what it is, where its name does not tell, and what it lacks."""
     said = [word for word in (ABOUT.get(str(row.get("name"))), lacking(row)) if word]

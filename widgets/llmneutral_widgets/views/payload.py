@@ -20,6 +20,7 @@ from llmneutral_widgets.views.blocks import (
     first_words,
     kind_of,
     messages_of,
+    preview,
     tool_name,
 )
 from llmneutral_widgets.views.changes import (
@@ -260,7 +261,7 @@ class _Comparison:
                 tag("span", kind_of(block), class_="kind"),
                 " ",
                 *flags(told, len(self.columns)),
-                first_words(block),
+                preview(block),
             ]
         )
         inner = content(block, Room(self.block_text), self.album)

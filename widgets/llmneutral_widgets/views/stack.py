@@ -14,6 +14,7 @@ from llmneutral_widgets.views.blocks import (
     kind_of,
     messages_of,
     origin,
+    preview,
     raw,
     tool_name,
 )
@@ -170,9 +171,8 @@ class _List:
     def block(self, ref: Ref, block: Mapping[str, Any]) -> Html:
         """A block, closed: kind and first words; open: all of it, as it reads and as it is."""
         label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
-        words = first_words(block)
         partner = [tag("small", f" → {self.partners[ref]}")] if ref in self.partners else []
-        shown = tag("del", words) if ref in self.refused else words
+        shown = tag("del", first_words(block)) if ref in self.refused else preview(block)
         summary = join([label, tag("span", kind_of(block), class_="kind"), " ", shown, *partner])
         inner = [content(block, self._share(), self.album), facts(block)]
         if kind_of(block) == "text" and _has_markup(str(block.get("text") or "")):
