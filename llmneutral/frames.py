@@ -100,7 +100,7 @@ def run_frame(
         settings["output_schema"] = into
     rows = [_Row() for _ in range(len(frame))]
     try:
-        _all(rows, lambda place: _asked(asked, _filled(parts, frame, place), settings), concurrency)
+        _all(rows, lambda place: _asked(asked, lambda: _filled(parts, frame, place), settings), concurrency)
     except ConfigurationError:
         raise
     except BaseException as stopped:
@@ -165,10 +165,10 @@ def _filled(parts: Sequence[str | int], frame: Any, place: int) -> str | None:
 # --- the questions --------------------------------------------------------------------------------
 
 
-def _asked(driver: BasePromptDriver, question: str | None, settings: Mapping[str, Any]) -> _Row:
-    if question is None:
-        return _Row("skipped", error="a column of the prompt has no value in this row")
+def _asked(driver: BasePromptDriver, fill: Callable[[], str | None], settings: Mapping[str, Any]) -> _Row:
     try:
+        if (question := fill()) is None:
+            return _Row("skipped", error="a column of the prompt has no value in this row")
         response = driver.run(question, **settings)
     except ConfigurationError:
         raise

@@ -103,6 +103,16 @@ def test_one_row_s_failure_is_its_own() -> None:
     assert found["error"].fillna("-").tolist() == ["-", "rate_limit_error: later", "ValueError: odd"]
 
 
+def test_a_value_without_a_text_is_its_rows_failure() -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+    found = run_frame(pandas.DataFrame({"a": [Odd(), [1, 2], "x"]}), "{{a}}", Saying())
+    assert found["status"].tolist() == ["failed", "complete", "complete"]
+    assert found["answer"].tolist()[1:] == ["[1, 2]", "x"]
+
+
 def test_a_row_without_a_value_is_not_asked() -> None:
     driver = Saying()
     found = run_frame(CITIES, "{{x}}", driver)

@@ -43,7 +43,8 @@ class Agent:
         driver: Who is asked; a driver, or a DriversConfig. `Defaults` unless given.
         prompt_driver: The same, by Griptape's name.
         tools: Functions (sync or async), `Tool` objects, definitions, and dicts in OpenAI's format; calls of tools that
-            have no function are handed back (`result.open_calls`).
+            have no function are handed back (`result.open_calls`). A function that is not async runs in a thread, in a
+            copy of the caller's context: one that needs the running event loop has to be `async def`.
         system: The instructions.
         rules: Further instructions, each a rule.
         output_schema: The form of the answer: a pydantic model, dataclass, TypedDict or JSON Schema; the value is
