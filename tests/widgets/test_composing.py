@@ -167,11 +167,11 @@ def test_tools_by_name_alone_or_in_lists() -> None:
     [
         ("", "there is nothing to ask"),
         ("-s {{a}} Hi", "-s takes text"),
-        ("-t n Hi", "-t n is a int; it takes a function, a Tool, or a list of them"),
+        ("-t n Hi", "-t n is an int; it takes a function, a Tool, or a list of them"),
         ("-t nowhere Hi", "-t nowhere: nowhere is not defined"),
         ("-t 0.5 Hi", "-t takes the name of a variable, not 0.5; the temperature is --temperature"),
         ("--schema 5 Hi", "--schema takes the name of a variable, not 5$"),
-        ("--schema n Hi", "--schema n is a int; it takes a pydantic model"),
+        ("--schema n Hi", "--schema n is an int; it takes a pydantic model"),
         ("{{x}} {{y}}", "x is not defined.*; y is not defined; .* --raw sends it as typed"),
     ],
 )

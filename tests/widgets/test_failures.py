@@ -185,3 +185,21 @@ def test_an_error_is_cleaned_with_everything_it_was_caused_by() -> None:
 def test_an_error_can_still_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(cleaned(llmneutral.RateLimitError("busy"))))
     assert str(again) == "busy"
+
+
+CONTROLS = "bad\\x1b[2J\\u202e"
+
+
+@pytest.mark.parametrize("error", [f"llmneutral.InvalidRequestError('{CONTROLS}')", f"ValueError('{CONTROLS}')"])
+@pytest.mark.parametrize("how", ["", "--quiet "])
+def test_no_error_drives_a_terminal(cells: Cells, error: str, how: str) -> None:
+    mine(cells, error)
+    ran = cells.run(f"%prompt -p {{{{mine}}}} {how}Hi")
+    assert "\x1b[2J" not in "".join(lines(ran.error)) + str(ran.error)
+    assert "bad" in str(ran.error)
+
+
+def test_an_error_as_a_value_holds_no_secret(cells: Cells) -> None:
+    shown = cells.run(f"import llmneutral\nllmneutral.InvalidRequestError('it said {SECRET}')")
+    assert SECRET not in shown.printed + shown.html
+    assert "InvalidRequestError: it said •••" in shown.printed

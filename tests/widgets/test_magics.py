@@ -310,3 +310,10 @@ def test_the_notice_that_the_embedded_model_answers_is_a_calm_remark(
     assert "No OPENAI_API_KEY: answering with the embedded model" in ran.plain
     assert "OPENAI_API_KEY" not in ran.printed
     assert "No OPENAI_API_KEY" not in cells.run("%prompt --dry-run Hi").plain
+
+
+def test_options_at_the_end_of_a_question_are_text_and_that_is_said(cells: Cells) -> None:
+    ran = cells.run("%prompt -p {{echo}} Say that again. --history 0")
+    assert "--history 0 at the end is part of the question: options come first" in ran.plain
+    assert echo(cells).texts() == ["user: Say that again. --history 0"]
+    assert "at the end" not in cells.run("%%prompt -p {{echo}}\nSay that again. --history 0").plain

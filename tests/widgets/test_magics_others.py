@@ -205,3 +205,45 @@ def test_usage_has_a_column_of_costs(cells: Cells, tmp_path: Path) -> None:
     assert "prices: prices of mine.json" in shown["text/html"]
     assert "cost 10.00 USD" in shown["text/plain"]
     assert cells.run(f"%usage --by model --prices '{file}'").value["cost"].tolist() == [10.0]
+
+
+@pytest.mark.parametrize("name", ["list", "save", "1:2", ":", "-3:"])
+def test_a_conversation_has_a_name_that_can_be_shown(cells: Cells, name: str) -> None:
+    ran = cells.run(f"%prompt -p {{{{echo}}}} -c {name} Hi")
+    assert f"no conversation can be called {name}" in ran.printed
+    assert f"no conversation can be called {name}" in cells.run(f"%stack use {name}").printed or name == "-3:"
+    assert echo(cells).stacks == []
+
+
+def test_a_range_may_count_from_the_end(cells: Cells) -> None:
+    for word in ("one", "two"):
+        cells.run(f"%prompt -p {{{{echo}}}} {word}")
+    shown = cells.run("%stack -2:").html
+    assert "TWO" in shown
+    assert "ONE" not in shown
+    assert "needs a whole number from 1, not -1" in cells.run("%stack drop -1").printed
+
+
+def test_a_recording_that_was_written_anew_is_played_anew(cells: Cells, tmp_path: Path) -> None:
+    file = tmp_path / "it is said.jsonl"
+    for number, answer in enumerate(("First.", "Second answer.")):
+        with Loopback(talk(answer)) as server:
+            cells.run("import llmneutral")
+            cells.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+            cells.run("%prompt -p {{config}} --new Hi")
+        said = cells.run(f"%deltas save '{file}'").plain
+        assert said.endswith(f'-p "replay:{file}" plays them')
+        for _ in range(2):
+            assert cells.run(f"%prompt -p 'replay:{file}' --new Hi").value.text == answer, number
+    assert not [name for name in cells.run("%provider list").plain.split() if name.startswith("replay:")]
+    file.unlink()
+    assert "no recording at" in str(cells.run(f"%prompt -p 'replay:{file}' --new Hi").error)
+
+
+def test_presets_of_the_config_are_what_it_says_now(cells: Cells) -> None:
+    cells.run("%config PromptMagics.presets = {'fast': 'openai-chat/a'}")
+    cells.run("%provider list")
+    cells.run("%config PromptMagics.presets = {'fast': 'openai-chat/b'}")
+    assert cells.run("%prompt -p fast --dry-run Hi").value.payload["model"] == "b"
+    cells.run("%config PromptMagics.presets = {'local': 'openai'}")
+    assert "%config PromptMagics.presets: local is a provider already" in cells.run("%stack list").printed

@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmneutral_widgets.options import OptionError, all_words, expression_start, setting, split, typed_words
-from llmneutral_widgets.prompt_line import EFFORTS, GRAMMARS, PAYLOAD, PROMPT, STACK, USAGE, PromptLine, parse_prompt
+from llmneutral_widgets.options import OptionError, a_kind, all_words, expression_start, setting, split, typed_words
+from llmneutral_widgets.prompt_line import (
+    EFFORTS,
+    GRAMMARS,
+    PAYLOAD,
+    PROMPT,
+    STACK,
+    USAGE,
+    PromptLine,
+    late_options,
+    parse_prompt,
+)
 
 SETTINGS = ["temperature", "max_tokens", "seed", "tool_choice", "extra_body", "reasoning_effort", "fetch", "stream"]
 VALUED = {name for option in PROMPT.options if option.metavar for name in option.names}
@@ -312,3 +322,29 @@ def test_every_line_can_be_completed(before: str) -> None:
 )
 def test_completion_inside_braces(before: str, start: str | None) -> None:
     assert expression_start(before) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "late"),
+    [
+        ("Say that again. --history 0", "--history 0"),
+        ("Hi --stack=a --quiet", "--stack=a --quiet"),
+        ("What does --history do?", ""),
+        ("Why --history", ""),
+        ("--history 0", ""),
+        ("git log --oneline", ""),
+        ("a -o b", ""),
+        ("", ""),
+    ],
+)
+def test_options_behind_a_question_are_noticed(text: str, late: str) -> None:
+    assert late_options(text) == late
+
+
+@pytest.mark.parametrize(("value", "said"), [(5, "an int"), ("", "a str"), (ValueError(), "a ValueError")])
+def test_kinds_have_their_article(value: Any, said: str) -> None:
+    assert a_kind(value) == said
+
+
+def test_a_number_is_no_option_among_words() -> None:
+    assert STACK.parse("-3: --all").words == ("-3:",)

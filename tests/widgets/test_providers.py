@@ -72,7 +72,7 @@ def test_variables_hold_drivers_or_configs(providers: Providers) -> None:
     assert providers.asked("{{config}}", None, names).driver is config.prompt_driver
     assert providers.asked("{{driver}}", "m", names).overrides == {"model": "m"}
     assert providers.asked("{{pair[0]}}", None, names).name == "openai"
-    with pytest.raises(OptionError, match=r"-p \{\{five\}\} is a int; it takes a driver or a DriversConfig"):
+    with pytest.raises(OptionError, match=r"-p \{\{five\}\} is an int; it takes a driver or a DriversConfig"):
         providers.asked("{{five}}", None, names)
 
 

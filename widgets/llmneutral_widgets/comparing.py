@@ -30,12 +30,12 @@ def apis_of(words: Iterable[str]) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        found += _registered() if word == "all" else [_canonical(word)]
+        found += registered() if word == "all" else [_canonical(word)]
     return list(dict.fromkeys(found))
 
 
-def _registered() -> list[str]:
-    """Every API mode that has a transport, those of other packages too."""
+def registered() -> list[str]:
+    """Returns every API mode that has a transport, those of other packages too."""
     import llmneutral
 
     found: Any = llmneutral.convert("?", to="all")
@@ -53,7 +53,7 @@ def _canonical(word: str) -> str:
 
 def _near(word: str) -> str:
     """A hint at what may have been meant: a mode that can be converted to, or its short name (`anthropic`)."""
-    modes = _registered()
+    modes = registered()
     short = nearest(word, [mode.partition("_")[0] for mode in modes])
     return short if short.startswith("did") else nearest(word, [*modes, "all"])
 

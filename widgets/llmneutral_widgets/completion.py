@@ -101,9 +101,9 @@ def _settings() -> list[str]:
 
 
 def _apis() -> list[str]:
-    import llmneutral
+    from llmneutral_widgets.comparing import registered
 
-    return [*llmneutral.API_MODES, "all"]
+    return [*registered(), "all"]
 
 
 def _names(ip: Any) -> list[str]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from llmneutral_widgets.interpolation import as_piece, interpolate, only_place, resolve
-from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.options import OptionError, a_kind, nearest
 from llmneutral_widgets.prompt_line import PromptLine
 from llmneutral_widgets.views.pictures import picture_type
 
@@ -95,7 +95,7 @@ def blocks_of(value: Any) -> Sequence[Any]:
         return _media(bytes(value), None, "the bytes")
     if isinstance(value, (llmneutral.BaseMessageContent, llmneutral.BaseArtifact)):
         return tuple(llmneutral.contents_of(value))
-    return _media(_drawn(value), None, f"the picture of a {type(value).__name__}")
+    return _media(_drawn(value), None, f"the picture of {a_kind(value)}")
 
 
 def _drawn(value: Any) -> bytes:
@@ -109,7 +109,7 @@ def _drawn(value: Any) -> bytes:
         made = made[0] if isinstance(made, tuple) else made
         return base64.b64decode(made) if isinstance(made, str) else bytes(made)
     except Exception as error:
-        raise OptionError(f"a {type(value).__name__} could not be drawn: {type(error).__name__}: {error}") from error
+        raise OptionError(f"{a_kind(value)} could not be drawn: {type(error).__name__}: {error}") from error
 
 
 def attachment(what: str, namespace: Mapping[str, Any]) -> Sequence[Any]:
@@ -188,7 +188,7 @@ def _tools(name: str, namespace: Mapping[str, Any]) -> list[Any]:
     tools = list(found) if isinstance(found, (list, tuple)) else [found]
     for tool in tools:
         if not (callable(tool) or isinstance(tool, (llmneutral.Tool, llmneutral.ToolDefinition, Mapping))):
-            raise OptionError(f"-t {name} is a {type(tool).__name__}; it takes a function, a Tool, or a list of them")
+            raise OptionError(f"-t {name} is {a_kind(tool)}; it takes a function, a Tool, or a list of them")
     return tools
 
 
@@ -196,8 +196,8 @@ def _schema(name: str, namespace: Mapping[str, Any]) -> Any:
     found = _named("--schema", name, namespace)
     if isinstance(found, (type, Mapping)):
         return found
-    kind = type(found).__name__
-    raise OptionError(f"--schema {name} is a {kind}; it takes a pydantic model, dataclass, TypedDict or JSON Schema")
+    kind = a_kind(found)
+    raise OptionError(f"--schema {name} is {kind}; it takes a pydantic model, dataclass, TypedDict or JSON Schema")
 
 
 def _filled(written: str, namespace: Mapping[str, Any]) -> list[Any]:

@@ -15,10 +15,14 @@ from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from llmneutral_widgets import display
 from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.views.page import visible
+
+if TYPE_CHECKING:
+    import llmneutral
 
 _LONGEST = 2_000
 """Characters of an error's own words that a cell shows."""
@@ -52,8 +56,7 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
         said = f"{name}: the answer was stopped; what had come is kept" if is_shown else name
         return _rendered(error, lambda: [said], secrets)
     if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own
-        told = error._render_traceback_()[:1]
-        return _rendered(error, lambda: told, secrets) if is_shown else error
+        return _rendered(error, partial(_of_library, error, 1 if is_shown else None), secrets)
     return _rendered(error, partial(_short, error), secrets) if isinstance(error, Exception) else error
 
 
@@ -75,17 +78,23 @@ def cleaned(error: BaseException, secrets: Secrets | None = None) -> BaseExcepti
     found: BaseException | None = error
     while found is not None and id(found) not in seen:
         seen.add(id(found))
-        found.args = tuple([known.text(arg) if isinstance(arg, str) else arg for arg in found.args])
+        found.args = tuple([visible(known.text(arg)) if isinstance(arg, str) else arg for arg in found.args])
         for name in ("message", "hint", "strerror", "filename", "filename2"):
             if isinstance(told := getattr(found, name, None), str):
                 with contextlib.suppress(AttributeError, TypeError):
-                    setattr(found, name, known.text(told))
+                    setattr(found, name, visible(known.text(told)))
         found = found.__cause__ or found.__context__
     return error
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # In a few lines
+
+
+def _of_library(error: llmneutral.LLMNeutralError, most: int | None) -> list[str]:
+    """The lines of an error of the library's, which knows only what looks like a key."""
+    secrets = current_secrets()
+    return [visible(secrets.text(line)) for line in type(error)._render_traceback_(error)[:most]]
 
 
 def _short(error: BaseException) -> list[str]:

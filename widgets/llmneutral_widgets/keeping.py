@@ -8,7 +8,7 @@ from typing import Any
 
 from llmneutral_widgets.interpolation import only_place, resolve
 from llmneutral_widgets.notes import note
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.options import OptionError, a_kind
 from llmneutral_widgets.prompting import Here
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation, is_sent
@@ -144,12 +144,7 @@ def stack_at(word: str, namespace: Mapping[str, Any]) -> Any:
                 return llmneutral.PromptStack.from_openai(given)
             except llmneutral.ConversionError as error:
                 raise OptionError(f"{word}: {error}") from None
-    kind = type(found).__name__
-    raise OptionError(f"{word} is {_article(kind)}; a conversation is a PromptStack or a list of its messages")
-
-
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind[:1] in "AEIOUaeiou" else f"a {kind}"
+    raise OptionError(f"{word} is {a_kind(found)}; a conversation is a PromptStack or a list of its messages")
 
 
 def _file(words: Sequence[str], command: str, kinds: tuple[str, ...]) -> Path:

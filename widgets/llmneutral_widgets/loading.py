@@ -83,6 +83,8 @@ def _register_formatters(ip: Any) -> None:
     formatters = ip.display_formatter
     for name, module in BUNDLED.items():
         formatters.mimebundle_formatter.for_type_by_name(module, name, _bundle)
+    # IPython prints exceptions in a way of its own, which would win over the text of our bundle.
+    formatters.formatters["text/plain"].for_type_by_name(BUNDLED["LLMNeutralError"], "LLMNeutralError", _printed)
     for name in EXCHANGES:
         formatters.ipython_display_formatter.for_type_by_name("llmneutral_widgets.exchange", name, _show_elsewhere)
 
@@ -92,10 +94,13 @@ def _unregister_formatters(ip: Any) -> None:
     for formatter, places in (
         (formatters.mimebundle_formatter, [(module, name) for name, module in BUNDLED.items()]),
         (formatters.ipython_display_formatter, [("llmneutral_widgets.exchange", name) for name in EXCHANGES]),
+        (formatters.formatters["text/plain"], [(BUNDLED["LLMNeutralError"], "LLMNeutralError")]),
     ):
         for place in places:
             formatter.deferred_printers.pop(place, None)
-        ours = [kind for kind, shown in formatter.type_printers.items() if shown in (_bundle, _show_elsewhere)]
+        ours = [
+            kind for kind, shown in formatter.type_printers.items() if shown in (_bundle, _show_elsewhere, _printed)
+        ]
         for kind in ours:
             del formatter.type_printers[kind]
 
@@ -106,6 +111,12 @@ def _bundle(value: Any, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
     data, metadata = bundle_of(value)
     return data, dict(metadata)
+
+
+def _printed(value: Any, printer: Any, is_cycle: bool) -> None:
+    """How an error of the library's prints itself as a value."""
+    del is_cycle
+    printer.text(_bundle(value)[0]["text/plain"])
 
 
 def _show_elsewhere(value: Any) -> None:

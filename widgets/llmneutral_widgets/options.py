@@ -118,7 +118,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         rest: list[str] = []
         given = iter(words)
         for word in given:
-            if not is_option(word):
+            if not is_option(word) or (not self.has_text and word[1].isdigit()):  # the latter is a number
                 rest.append(word)
                 continue
             name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
@@ -318,6 +318,12 @@ def nearest(word: str, known: Collection[str]) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(sorted(known))}" if known else "there are none"
+
+
+def a_kind(value: Any) -> str:
+    """Returns what a value is, with its article: `an int`."""
+    kind = type(value).__name__
+    return f"an {kind}" if kind[:1] in "AEIOUaeiou" else f"a {kind}"
 
 
 def expression_start(before: str) -> str | None:

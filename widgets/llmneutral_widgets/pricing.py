@@ -41,7 +41,7 @@ def read_prices(written: str) -> Prices:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise OptionError(f"--prices {path.name}: {error.strerror}") from None
+        raise OptionError(f"--prices {path.name or path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise OptionError(f"--prices {path.name} is no text") from None
     try:

@@ -131,6 +131,18 @@ def _library_settings() -> Collection[str]:
     return found
 
 
+def late_options(text: str) -> str:
+    """Returns the options at the end of a question, as they are written: there they are text; "" if there are none."""
+    words = text.split()
+    known = {name for option in PROMPT.options for name in option.names if len(name) > 2}
+    at = next((at for at, word in enumerate(words) if at and word.partition("=")[0] in known), len(words))
+    try:
+        found = PROMPT.parse(" ".join(words[at:]))
+    except OptionError:
+        return ""
+    return "" if found.text else " ".join(words[at:])
+
+
 O = Option  # noqa: E741 - a table reads better with a short name
 PROMPT = Grammar(
     magic="%%prompt",

@@ -22,7 +22,7 @@ from llmneutral_widgets.formats import FormSink, first_code, formed
 from llmneutral_widgets.interrupts import is_pressed, let_go
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
-from llmneutral_widgets.prompt_line import PROMPT, PromptLine, parse_prompt
+from llmneutral_widgets.prompt_line import PROMPT, PromptLine, late_options, parse_prompt
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.session import Conversation, Sent, Session
 from llmneutral_widgets.sinks import CollectSink, Columns, Sink, TextSink
@@ -96,6 +96,8 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
     if given.help:
         note(PROMPT.help(), as_typed=True)
         return None
+    if late := late_options(given.text):
+        note(f"{late} at the end is part of the question: options come first")
     plan = _plan(here, given, cell)
     is_asked = False
     try:

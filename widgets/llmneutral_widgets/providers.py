@@ -7,12 +7,13 @@ config of the user's takes the place of the one with its name, so that its key a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from llmneutral_widgets.interpolation import only_place, resolve
-from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.options import OptionError, a_kind, nearest
 from llmneutral_widgets.scrub import remember
 
 
@@ -51,6 +52,7 @@ class Providers:
 
         self._own: dict[str, Any] = {}
         self._presets: dict[str, Any] = {}
+        self._stamps: dict[str, Any] = {}
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -81,12 +83,22 @@ class Providers:
             remedy = "another model of a variable's is named by -m" if name else "name one"
             raise OptionError(f"there is no provider {written or 'without a name'}; {remedy}")
         self._follow(llmneutral.Defaults)
+        if name.startswith("replay:"):
+            self._look_again(name)
         if name not in self._own:
             try:
                 self._own[name] = llmneutral.drivers_config(name)
             except llmneutral.ConfigurationError:
                 raise OptionError(f"unknown provider {name}; {nearest(name, self.names())}") from None
         return with_model(self._own[name], model) if model else self._own[name]
+
+    def _look_again(self, name: str) -> None:
+        """A file of recordings is played on from one question to the next, unless it was written anew meanwhile."""
+        file = Path(name.removeprefix("replay:")).expanduser()
+        stamp = (found.st_mtime_ns, found.st_size) if file.is_file() and (found := file.stat()) else None
+        if self._stamps.get(name) != stamp or stamp is None:
+            self._own.pop(name, None)
+            self._stamps[name] = stamp
 
     def keep(self, name: str, config: Any) -> None:
         """Keeps a config under a name of the user's (a preset)."""
@@ -153,7 +165,7 @@ class Providers:
         if isinstance(found, llmneutral.BasePromptDriver):
             return Asked(found.provider or type(found).__name__, found, model)
         if not isinstance(found, llmneutral.DriversConfig):
-            raise OptionError(f"-p {written} is a {type(found).__name__}; it takes a driver or a DriversConfig")
+            raise OptionError(f"-p {written} is {a_kind(found)}; it takes a driver or a DriversConfig")
         if model and found.model is None:
             found, model = with_model(found, model), None
         return Asked(found.name, found.prompt_driver, model)

@@ -17,7 +17,7 @@ from llmneutral_widgets.exchange import Exchange, Request
 from llmneutral_widgets.inspecting import alone, read
 from llmneutral_widgets.interpolation import only_place, resolve
 from llmneutral_widgets.notes import note
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.options import OptionError, in_quotes
 from llmneutral_widgets.prompt_line import DELTAS, PAYLOAD
 from llmneutral_widgets.prompting import Here
 from llmneutral_widgets.recording import clean_record
@@ -212,9 +212,9 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
     except NotebookError as error:
         raise OptionError(f"%deltas save {error}") from None
     except OSError as error:
-        raise OptionError(f"%deltas save {path.name}: {error.strerror}") from None
+        raise OptionError(f"%deltas save {words[0]}: {error.strerror}") from None
     what = count(sum(map(len, records)), "chunk") + (f" of {len(records)} answers" if len(records) > 1 else "")
-    note(f"{what} written to {path.name}; -p replay:{words[0]} plays them")
+    note(f"{what} written to {path.name}; -p {in_quotes(f'replay:{words[0]}')} plays them")
 
 
 def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:

@@ -10,6 +10,7 @@ nothing is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -20,10 +21,12 @@ from llmneutral_widgets.cells import Key, Run
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
 from llmneutral_widgets.options import OptionError, nearest
 from llmneutral_widgets.pricing import OwnPrices, priced
+from llmneutral_widgets.prompt_line import STACK
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.answer import maker
 
 DEFAULT = "default"
+_RANGE = re.compile(r"-?\d*:-?\d*")
 _MOST_ROWS = 20_000
 _OWN = ("tools", "output_schema", "settings", "read_from")
 """What a PromptStack holds beside its messages."""
@@ -320,9 +323,15 @@ class Session:
         return self.results[0] if self.results else None
 
     def conversation(self, name: str | None = None) -> Conversation:
-        """Returns a conversation, the current one by default; a new name makes an empty one."""
+        """Returns a conversation, the current one by default; a new name makes an empty one.
+
+        Raises:
+            OptionError: If `%stack` could never show one of this name.
+        """
         chosen = name or self.current
         if chosen not in self.conversations:
+            if chosen in STACK.commands or _RANGE.fullmatch(chosen):
+                raise OptionError(f"no conversation can be called {chosen}: %stack {chosen} means something else")
             self.conversations[chosen] = Conversation(chosen)
         return self.conversations[chosen]
 
