@@ -17,7 +17,10 @@ demo: install model ## a first answer from the embedded model: no key, no accoun
 	@$(VENV)/bin/llmneutral demo
 
 lab: $(VENV)/.lab-installed model ## JupyterLab on the lessons
-	@$(PY) -m jupyter lab notebooks
+	@# Jupyter takes the styles out of outputs that it does not trust: of those which came with this repository, too.
+	@$(PY) -m jupyter trust notebooks/*.ipynb >/dev/null
+	@# In a container there may be no other user than root, which Jupyter wants to be told.
+	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start.ipynb
 
 test: dev model check ## the checks, and every test that can run here
 	@# What drives a browser or the model waits for the quick ones to end: it wants the cores.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -12,6 +11,7 @@ import msgspec
 
 from llmneutral.configs import scope
 from llmneutral.drivers.base import BasePromptDriver
+from llmneutral.drivers.importing import is_installed
 from llmneutral.drivers.making import DRIVERS, driver_class
 from llmneutral.errors import MASK, ConfigurationError, scrub
 from llmneutral.resolve import canonical_api_mode
@@ -194,7 +194,7 @@ class DriversConfig:
             self.api_mode,
             self.model,
             row.sdk,
-            _is_installed(row.sdk),
+            is_installed(row.sdk),
             row.extra,
             row.key_variable,
             key_set,
@@ -241,10 +241,3 @@ def _shown(name: str, value: Any) -> str:
     if name == "headers":
         return f"{{{', '.join([f'{header!r}: {MASK}' for header in value])}}}"
     return scrub(repr(value))
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False

@@ -23,7 +23,7 @@ from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.call import Body
 from llmneutral.drivers.counting import is_count
 from llmneutral.drivers.http_answers import is_event_stream
-from llmneutral.drivers.importing import sdk
+from llmneutral.drivers.importing import is_installed, sdk
 from llmneutral.drivers.keys import ApiKey, is_local
 from llmneutral.drivers.options import above_zero
 from llmneutral.drivers.sdk_calls import refusal
@@ -122,6 +122,8 @@ class BedrockPromptDriver(BasePromptDriver):
         """
         if self._client is not None:
             return
+        if not is_installed("boto3"):
+            _boto3()
         self.client_region()
         if self.api_key.read() or is_local(self.base_url) or self._credentials() is not None:
             return

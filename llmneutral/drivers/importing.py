@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from llmneutral.errors import MissingExtraError
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module could be imported; nothing is imported but packages that it stands in."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def sdk(module: str, *, package: str | None = None, extra: str | None = None) -> ModuleType:

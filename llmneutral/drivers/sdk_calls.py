@@ -17,7 +17,7 @@ from typing import Any
 
 from llmneutral.convert.transport import Conversion
 from llmneutral.drivers.counting import is_count
-from llmneutral.drivers.importing import sdk
+from llmneutral.drivers.importing import is_installed, sdk
 from llmneutral.drivers.sdk_http import CONNECT, READ, HttpPromptDriver, error_text, thinks
 from llmneutral.errors import (
     ConversionError,
@@ -150,6 +150,17 @@ class SdkPromptDriver(HttpPromptDriver, abc.ABC):
         raise NotFoundError(f"{self.package} counts no tokens")
 
     # --- clients --------------------------------------------------------------------------------
+
+    def require_key(self) -> None:
+        """Raises where there is no key, but first where there is no SDK to use it: that is what to begin with.
+
+        Raises:
+            MissingExtraError: If the SDK is not installed.
+            ConfigurationError: If a key is needed and there is none.
+        """
+        if self._client is None and not is_installed(self.sdk):
+            sdk(self.sdk, package=self.package, extra=self.extra)
+        super().require_key()
 
     def client_headers(self) -> dict[str, Any]:
         """Returns headers of every request."""

@@ -280,14 +280,15 @@ def test_a_missing_key_is_told_before_the_network(api: str, names: str, ask: Ask
         ("mistral_chat", "mistralai.client", "mistral"),
     ],
 )
+@pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "without"])
 @pytest.mark.parametrize("way", ["run", "astream"])
 def test_a_missing_sdk_is_told_with_its_extra(
-    api: str, module: str, extra: str, way: str, monkeypatch: pytest.MonkeyPatch
+    api: str, module: str, extra: str, way: str, keyed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with (
         Loopback(talks(api)) as server,
-        sdk_driver(api, server) as driver,
+        sdk_driver(api, server) if keyed else make_driver(api, model="m") as driver,
         pytest.raises(MissingExtraError, match=rf"pip install 'llmneutral\[{extra}\]'"),
     ):
         WAYS[way](driver, "hi")

@@ -99,11 +99,17 @@ def test_pip_reads_the_requirements_and_they_go_together(root: Path) -> None:
 
 
 @pytest.mark.live
-def test_post_build_runs(root: Path) -> None:
+def test_post_build_runs(root: Path, tmp_path: Path) -> None:
     """The model is here already: nothing is fetched."""
-    found = _run(root, "binder/postBuild", env={"PIP_NO_INDEX": "1"})
+    found = _run(root, "binder/postBuild", env={"PIP_NO_INDEX": "1", "JUPYTER_DATA_DIR": str(tmp_path)})
     assert found.returncode == 0, found.stderr
-    assert found.stdout.strip().endswith(".gguf")
+    model, *trusted = found.stdout.splitlines()
+    assert model.endswith(".gguf")
+    assert trusted == [f"Signing notebook: {lesson}" for lesson in sorted(map(str, _lessons(root)))]
+
+
+def _lessons(root: Path) -> list[Path]:
+    return [path.relative_to(root) for path in (root / "notebooks").glob("*.ipynb")]
 
 
 @pytest.mark.parametrize("home", ["empty", "own"])
