@@ -18,7 +18,7 @@ from llmneutral_widgets.extraction import extract_exchanges
 from llmneutral_widgets.providers import Asked, Providers
 from tests.laws.stacks import stacks
 from tests.widgets import samples
-from tests.widgets.shell import Cells, running
+from tests.widgets.shell import Cells, Echo, running
 from tests.widgets.test_notebook_file import code, notebook
 
 KEY = "sk-ant-api03-abcdef0123456789abcdef"
@@ -203,11 +203,16 @@ def test_what_could_go_along_with_no_question_is_not_loaded(cells: Cells, line: 
     assert held() == before
 
 
+def pieces(box: Any) -> list[Any]:
+    """What is held by all pieces of a live view."""
+    return [box.get_state(), *[piece for child in getattr(box, "children", ()) for piece in pieces(child)]]
+
+
 def test_the_name_of_a_conversation_shows_no_key(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where its name is cut to a line."""
     key = "zq9Wm4Tn-a-long-value-of-mine-77"
     monkeypatch.setenv("LONG_API_KEY", key)
-    cells.shell.user_ns["key"] = key
+    cells.shell.user_ns |= {"pieces": pieces, "key": key, "named": Echo(f"model-{key}")}
     run = "get_ipython().run_line_magic"
     for line in (
         f'{run}("prompt", "-p {{{{echo}}}} -c " + key + " hi")',
@@ -216,8 +221,11 @@ def test_the_name_of_a_conversation_shows_no_key(cells: Cells, monkeypatch: pyte
         "%stack",
         "%stack --all",
         "%usage",
+        f"{run}('prompt', '-p {{{{named}}}} hi')",
+        "%stack",
         "from llmneutral_widgets import Conversation, StackView",
-        "for view in (Conversation(key), StackView(key)):\n    print(view.static(), view.box)\n    view.close()",
+        "views = [Conversation(key), StackView(key)]",
+        "for view in views:\n    print(view.static(), pieces(view.box))\n    view.close()",
         "%stack reset",
     ):
         ran = cells.run(line)

@@ -37,6 +37,11 @@ def test_the_spellings_of_a_value() -> None:
         html.escape(once),
         once.replace("/", "\\/"),
         ascii(VALUE),
+        VALUE.replace("\n", "\r\n"),
+        json.dumps(VALUE.replace("\n", "\r\n")),
+        VALUE.replace("\n", "\n    "),
+        VALUE.replace("\n", "\n> "),
+        " ".join(VALUE.split()),
     ):
         assert search.search(text), text
 

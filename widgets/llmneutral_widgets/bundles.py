@@ -130,10 +130,16 @@ def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
 def stack_bundle(stack: Any, **view: Any) -> Bundle:
     """Returns a conversation; `view` as in `stack_page`."""
     view |= {"name": plain(view["name"])} if "name" in view else {}  # a name is cut to a line, a key in it too
+    view |= {"makers": cleaned(view["makers"])} if "makers" in view else {}
     messages = plain(stack.messages)
     tools = plain([definition(tool) for tool in stack.tools])
     shown = stack_page(messages, tools=tools, **view)
     return _page(shown, f"PromptStack of {count(len(messages), 'message')}")
+
+
+def cleaned(told: Mapping[int, str]) -> dict[int, str]:
+    """Returns what is told of messages, by their numbers, without secrets."""
+    return {number: plain(text) for number, text in told.items()}
 
 
 def conversions_bundle(

@@ -94,7 +94,7 @@ def _bearer(head: str, word: str) -> Pattern:
     )
 
 
-_QUOTE = r"(?:b?\\{0,64}[\"']|%(?:25){0,3}2[27]|&(?:quot|apos|#34|#39|#x27);)"
+_QUOTE = r"(?:b?\\{0,64}(?:[\"']|&(?:quot|apos|#34|#39|#x27);)|\\{1,64}|%(?:25){0,3}2[27])"
 """A quote as it stands in JSON (also in JSON in JSON), in Python's spelling, in an address, in HTML."""
 _GAP = r"(?:\s|\+|%(?:25){0,3}20)"
 _COLON = r"(?:[:=]|%(?:25){0,3}3[AD])"
@@ -161,6 +161,12 @@ PATTERNS: tuple[Pattern, ...] = (
     # What stands in headers and addresses.
     _bearer("bearer", r"(?-i:[a-z]{1,16})"),
     _bearer("(?-i:Bearer)", r"(?:tokens?|auth[a-z]{0,16}|headers?|schemes?|credentials?|access|security)"),
+    _pattern(
+        "basic",
+        rf"({_first('basic')}{_GAP}{{1,4}})(?-i:(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])(?=[A-Za-z+/]*[0-9=]))"
+        r"(?:[\w+/]{4}){2,1000}(?:[\w+/]{4}|[\w+/]{3}=|[\w+/]{2}==)(?![\w+/=])",
+        rf"\1{MASK}",
+    ),
     *map(_header, HEADERS),
     _pattern("://", r"(?<=://)[^\s/@\"'<>?#]{1,500}@", f"{MASK}@"),
     _pattern(r":\/\/", r"(?<=:\\/\\/)[^\s/@\"'<>?#\\]{1,500}@", f"{MASK}@"),

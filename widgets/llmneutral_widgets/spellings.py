@@ -62,7 +62,9 @@ def _any_sign(sign: str) -> str:
     ]
     ways += [many + _ESCAPED[sign]] if sign in _ESCAPED else []
     ways += [rf"\+|{_PERCENT}2B"] if sign == " " else []
-    return f"(?i:{'|'.join(ways)})"
+    written = f"(?i:{'|'.join(ways)})"
+    # Lines may be set in, quoted, or joined.
+    return rf"(?:\r|{many}r|{_PERCENT}0[Dd])?(?:{written}|[ ])[ \t>|#]{{0,40}}" if sign == "\n" else written
 
 
 def _cores(value: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from llmneutral_widgets import session
-from llmneutral_widgets.bundles import definition
+from llmneutral_widgets.bundles import cleaned, definition
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation
@@ -35,7 +35,7 @@ def told(source: Source) -> Told:
     if found is None:
         stack = stack_of(source)
         return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]))
-    about = {"marks": found.marks(), "tokens": found.tokens(), "makers": found.makers()}
+    about = {"marks": found.marks(), "tokens": found.tokens(), "makers": cleaned(found.makers())}
     stack = found.stack()
     return Told(plain(stack.messages), plain([definition(tool) for tool in stack.tools]), plain(found.name), about)
 
