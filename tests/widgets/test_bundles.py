@@ -146,8 +146,8 @@ def test_every_bundle_is_without_secrets(monkeypatch: pytest.MonkeyPatch) -> Non
     """Also what no view has cleaned, and what one has cut."""
     monkeypatch.setenv("SOME_API_KEY", KEY)
     made = Bundle({"text/html": f"<p>{KEY}</p>", "text/plain": KEY, "x/y": {"k": 1}}, {"m": 1})
-    assert made == ({"text/html": "<p>•••</p>", "text/plain": "•••", "x/y": {"k": 1}}, {"m": 1})
     data, metadata = made
+    assert (data, metadata) == ({"text/html": "<p>•••</p>", "text/plain": "•••", "x/y": {"k": 1}}, {"m": 1})
     assert (made.data, made.metadata) == (data, metadata)
     for name in (KEY, f"{'n' * 50}{KEY}"):
         shown = stack_bundle(stack(), name=name).data
