@@ -40,21 +40,27 @@ def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), replacement) for pattern, replacement in _PATTERNS)
 
 
-_KEYS = "|".join(
+_START = (
+    r"(?:\b|(?<=\\[nrtbf])|(?<=\\x[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2})|(?<=%25[0-9a-fA-F]{2})"
+    r"|(?<=%5C[nrtbf]))"
+)
+"""Where a word begins, though an escape of JSON's or an octet of an address may stand before it without a gap."""
+_BEGINNINGS = "|".join(
     (
         # OpenAI, Anthropic, Groq, xAI, Hugging Face, GitHub …: with a digit or a capital, so that no word is taken.
         (
-            r"\b(?:pk|rk|csk|gsk|xai|hf|r8|fw|nvapi|pplx|ghp|gho|ghu|ghs|github_pat|glpat|dapi|tgp_v1)[-_]"
+            r"(?:pk|rk|csk|gsk|xai|hf|r8|fw|nvapi|pplx|ghp|gho|ghu|ghs|github_pat|glpat|dapi|tgp_v1)[-_]"
             r"(?=[A-Za-z0-9_\-]*[0-9A-Z])[A-Za-z0-9_\-]{12,}"
         ),
-        r"\bsk-(?:[A-Za-z0-9_\-]{9,}|(?=[A-Za-z_\-]*[0-9])[A-Za-z0-9_\-]{5,})",
-        r"\bAIza[0-9A-Za-z_\-]{16,}",
-        r"\bya29\.[0-9A-Za-z_\-.]{8,}",
-        r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{8,}",
-        r"\bbedrock-api-key-[A-Za-z0-9+/=_\-]{8,}",
-        r"\bey[JK][A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?",  # JSON web tokens
+        r"sk-(?:[A-Za-z0-9_\-]{9,}|(?=[A-Za-z_\-]*[0-9])[A-Za-z0-9_\-]{5,})",
+        r"AIza[0-9A-Za-z_\-]{16,}",
+        r"ya29\.[0-9A-Za-z_\-.]{8,}",
+        r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{8,}",
+        r"bedrock-api-key-[A-Za-z0-9+/=_\-]{8,}",
+        r"ey[JK][A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?",  # JSON web tokens
     )
 )
+_KEYS = f"{_START}(?:{_BEGINNINGS})"
 _LABEL = (
     r"api[-_ ]?key|authorization|aws[-_]?secret[-_]?access[-_]?key|subscription-key|x-amz-security-token"
     r"|client[-_]secret|access[-_]token|refresh[-_]token|password|passwd|secret[-_]key"
@@ -74,12 +80,12 @@ _PATTERNS = (
     (_KEYS, MASK),
     (rf"(?i)([?&](?:{_SIGNED})=)[^&\s\"'<>#\\]+", rf"\1{MASK}"),
     (
-        r"(?i)\b((?:bearer|basic)\s+)(?!token|auth|key|scheme|header|credential)[A-Za-z0-9._~+/=\-]{6,}",
+        rf"(?i){_START}((?:bearer|basic)\s+)(?!token|auth|key|scheme|header|credential)[A-Za-z0-9._~+/=\-]{{6,}}",
         rf"\1{MASK}",
     ),
     (
         (
-            rf"(?i)((?:{_LABEL})\\?[\"']?\s*[:=]\s*\\?[\"']?)(?!bearer\b|basic\b|none\b|null\b|{_SENTENCE})"
+            rf"(?i)((?:{_LABEL})\\{{0,64}}[\"']?\s*[:=]\s*\\{{0,64}}[\"']?)(?!bearer\b|basic\b|none\b|null\b|{_SENTENCE})"
             r"[A-Za-z0-9._~+/=\-]{6,}"
         ),
         rf"\1{MASK}",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -31,6 +33,7 @@ SECRETS = {
 PLACES = {
     "Authorization: Bearer {}": "abcdefghijk",
     "authorization: bearer {}": "ab.cd-ef_12",
+    "it says\nBearer {}": "ab.cd-ef_12",
     "{{'x-api-key': '{}'}}": "abcdefgh12",
     '{{"x-api-key":"{}"}}': "s3cr3tvalue",
     '{{\\"x-api-key\\": \\"{}\\"}}': "s3cr3tvalue",
@@ -57,6 +60,7 @@ PLAIN = [
     "invalid x-api-key",
     "Incorrect API key provided: in***ey.",
     "Bearer token missing",
+    "authorization: Bearer authentication is required",
     "You exceeded your current quota, please check your plan",
     "risk-assessment-of-the-desk-lamp",
     "model claude-3-haiku-20240307 (org: 00000000-0000-0000-0000-000000000000)",
@@ -78,6 +82,31 @@ def test_keys(secret: str) -> None:
 @pytest.mark.parametrize(("place", "secret"), PLACES.items())
 def test_places_where_secrets_stand(place: str, secret: str) -> None:
     assert scrub(place.format(secret)) == place.format(MASK)
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+def test_keys_behind_an_escape(secret: str) -> None:
+    """A body of an error is JSON, and what it repeats is JSON in it."""
+    text = f"see\n{secret}"
+    for _ in range(4):
+        text = json.dumps(text)
+        assert secret not in scrub(text)
+    for written in (
+        quote(f"a={secret}", safe=""),
+        quote(quote(f"a={secret}", safe=""), safe=""),
+        repr(f"a\x1b{secret}"),
+    ):
+        assert secret not in scrub(written)
+
+
+@pytest.mark.parametrize(("place", "secret"), PLACES.items())
+def test_places_within_json_within_json(place: str, secret: str) -> None:
+    text = place.format(secret)
+    for _ in range(5):
+        text = json.dumps({"error": text})
+        shown = scrub(text)
+        assert secret not in shown
+        json.loads(shown)
 
 
 @pytest.mark.parametrize("text", PLAIN)
