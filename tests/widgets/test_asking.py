@@ -272,3 +272,36 @@ def test_an_answer_that_cannot_be_read_ends_the_output_and_is_kept(monkeypatch: 
     assert outcome.exchange is not None
     assert outcome.exchange.status == "failed"
     assert sink.exchange is outcome.exchange
+
+
+class Odd(Echo):
+    """Cites what cannot be written down."""
+
+    def try_stream(self, prompt_stack: llmneutral.PromptStack) -> Iterator[llmneutral.DeltaMessage]:
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("word ", citation={"o": object()}))
+
+
+def test_an_answer_that_cannot_be_written_down_keeps_its_text() -> None:
+    sink = CollectSink()
+    outcome = ask(question(Odd()), sink)
+    assert isinstance(outcome.error, TypeError)
+    assert outcome.exchange is not None
+    assert sink.exchange is outcome.exchange
+    outcome.exchange.to_json()
+    assert outcome.exchange.text == "word "
+    assert outcome.exchange.status == "failed"
+
+
+class Late(Echo):
+    """Finds only in the middle of its answer that something is missing."""
+
+    def try_stream(self, prompt_stack: llmneutral.PromptStack) -> Iterator[llmneutral.DeltaMessage]:
+        yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("word "))
+        raise llmneutral.ConfigurationError("no model")
+
+
+def test_what_came_before_a_mistake_of_configuration_is_kept() -> None:
+    outcome = ask(question(Late()), CollectSink())
+    assert isinstance(outcome.error, llmneutral.ConfigurationError)
+    assert outcome.exchange is not None
+    assert (outcome.exchange.status, outcome.exchange.text) == ("failed", "word ")

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import RichOutput, capture_output
 
 import llmneutral
-from llmneutral_widgets import display
+from llmneutral_widgets import cells, display
 from llmneutral_widgets.bundles import bundle_of
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.sinks import DisplaySink, TextSink
@@ -114,7 +114,7 @@ def test_conversions_are_shown_side_by_side_each_with_what_its_sdk_says(shell: I
 
 
 def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert display.shell() is None
+    assert cells.shell() is None
     display.publish(bundle_of(stack())).update(bundle_of(stack()))
     assert capsys.readouterr().out == "PromptStack of 7 messages\n"
 

@@ -169,3 +169,24 @@ def test_a_prompt_in_a_cell_that_awaits_can_be_stopped(tmp_path: Path) -> None:
         assert "went on" not in ran.printed
         assert ran.data(MIME)["status"] == "interrupted"
         assert kernel.run("1 + 1").plain == "2"
+
+
+TASKS = {
+    "gathered": "await asyncio.gather(f(), asyncio.sleep(30))",
+    "awaited": "t = asyncio.create_task(f()); await t",
+}
+
+
+@pytest.mark.parametrize("code", TASKS.values(), ids=TASKS)
+def test_a_press_while_a_task_asks_cancels_it_and_the_kernel_lives_on(tmp_path: Path, code: str) -> None:
+    """An interrupt that leaves a task ends the event loop, and the kernel's with it: there it is a cancellation."""
+    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
+        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral")
+        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        kernel.run('async def f():\n    return get_ipython().run_line_magic("prompt", "-p {{config}} -o kept Hi")')
+        ran = kernel.run(code, seen=kernel.interrupted_when(shows("word word")))
+        assert server.closes(1.0)
+        assert ran.seconds < 8
+        assert ran.error == "CancelledError"
+        assert kernel.run("kept.status").plain == "'interrupted'"
+        assert kernel.run("1 + 1").plain == "2"

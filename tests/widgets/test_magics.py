@@ -317,3 +317,19 @@ def test_options_at_the_end_of_a_question_are_text_and_that_is_said(cells: Cells
     assert "--history 0 at the end is part of the question: options come first" in ran.plain
     assert echo(cells).texts() == ["user: Say that again. --history 0"]
     assert "at the end" not in cells.run("%%prompt -p {{echo}}\nSay that again. --history 0").plain
+
+
+def test_proposed_code_holds_nothing_hidden_and_no_key(cells: Cells) -> None:
+    proposed: list[str] = []
+    cells.shell.set_next_input = lambda text, replace=False: proposed.append(text)
+
+    class Coder(type(echo(cells))):  # type: ignore[misc]
+        def try_stream(self, prompt_stack: Any) -> Iterator[Any]:
+            code = "```python\nkey = 'sk-abc1234567890def'\nx = 1  # \u202e\x1b[2J\n```"
+            yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent(code))
+            yield llmneutral.DeltaMessage("finish", finish_reason="stop")
+
+    cells.shell.user_ns["coder"] = Coder()
+    cells.run("%prompt -p {{coder}} -f code Hi")
+    (code,) = proposed
+    assert code.split("\n") == ["key = '•••'", "x = 1  # \ufffd\ufffd[2J"]

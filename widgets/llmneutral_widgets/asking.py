@@ -185,15 +185,44 @@ class _Call:
         return llmneutral.StructuredOutputError(response.notes[-1], response=response) if response.complete else None
 
     def _outcome(self, sink: Sink, error: BaseException | None) -> Outcome:
-        if error is not None and self.is_alone and not _was_sent(error):
+        if error is not None and self.is_alone and not _was_sent(error) and not self._text():
             sink.abort(None, error)
             return Outcome(None, error)
-        exchange = self.exchange(error)
-        if error is None:
-            sink.finish(exchange)
-        else:
+        try:
+            exchange = self.exchange(error)
+            exchange.to_json()  # whoever keeps or shows it will need that
+            if error is None:
+                sink.finish(exchange)
+            else:
+                sink.abort(exchange, error)
+        except Exception as broken:  # noqa: BLE001  # an answer that cannot be written down: its text can
+            error = error or broken
+            exchange = self._bare(error)
             sink.abort(exchange, error)
         return Outcome(exchange, error)
+
+    def _bare(self, error: BaseException) -> Exchange:
+        """An exchange with no more of its answer than the text."""
+        import llmneutral
+
+        question, said = self.question, (llmneutral.TextMessageContent(self._text()),)
+        return Exchange(
+            id=self.id,
+            status=status_of(None, error),
+            parent=question.sent.parent,
+            cell_id=question.cell_id,
+            name=question.conversation,
+            created=self.created,
+            **question.asked.told(),
+            messages=question.sent.added,
+            response=llmneutral.NormalizedResponse(llmneutral.Message("assistant", said)),
+            error=error if isinstance(error, Exception) else None,
+            stack=question.stack,
+            execution_count=question.execution_count,
+        )
+
+    def _text(self) -> str:
+        return str(getattr(self._readable(), "text", None) or "")
 
     def exchange(self, error: BaseException | None) -> Exchange:
         """Returns the exchange as far as it has come."""

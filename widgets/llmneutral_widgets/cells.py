@@ -6,9 +6,33 @@ it. Terminals and some clients give no id: then there is no key, and every quest
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import sys
 import threading
 from contextvars import ContextVar
 from typing import Any, NamedTuple
+
+
+def shell() -> Any:
+    """Returns the running IPython shell, or None."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    return get_ipython()
+
+
+def is_other_task() -> bool:
+    """Whether this runs in a task that is not the one that runs the cell: whoever awaits it runs the event loop.
+
+    A KeyboardInterrupt that leaves such a task ends the event loop, and with it the kernel.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop is running here
+        return False
+    return task is not None and task is not RUNS.current.task
 
 
 def number_of(shell: Any) -> int | None:
@@ -33,10 +57,12 @@ class Run:
     Attributes:
         cell_id: The cell's id in the file, or None.
         made: Conversation and key of each question it has asked.
+        task: The task of asyncio that runs it, if one does.
     """
 
-    def __init__(self, cell_id: str | None) -> None:
+    def __init__(self, cell_id: str | None, task: Any = None) -> None:
         self.cell_id = cell_id
+        self.task = task
         self.made: set[tuple[str, Key]] = set()
         self._count = 0
 
@@ -70,7 +96,10 @@ class Runs:
 
     def begin(self, cell_id: str | None) -> None:
         """Notes that a cell begins."""
-        self._open.append(Run(cell_id))
+        task = None
+        with contextlib.suppress(RuntimeError):  # no loop is running here
+            task = asyncio.current_task()
+        self._open.append(Run(cell_id, task))
         _HERE.set(self._open[-1])
 
     def end(self) -> Run | None:

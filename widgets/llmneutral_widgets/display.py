@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from typing import Any
 
 from llmneutral_widgets.bundles import Bundle, bundle_of
-from llmneutral_widgets.cells import number_of
+from llmneutral_widgets.cells import number_of, shell
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
 
@@ -37,15 +37,6 @@ def publish(bundle: Bundle) -> Output:
 
     display: Any = front.display  # has no types
     return Output(display(bundle.data, metadata=dict(bundle.metadata), raw=True, display_id=True))
-
-
-def shell() -> Any:
-    """The running IPython shell, or None."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython
-
-    return get_ipython()
 
 
 def has_kernel() -> bool:

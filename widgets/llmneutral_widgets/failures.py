@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmneutral_widgets import display
+from llmneutral_widgets.cells import is_other_task, shell
 from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.views.page import visible
 
@@ -58,6 +58,13 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
     if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own
         return _rendered(error, partial(_of_library, error, 1 if is_shown else None), secrets)
     return _rendered(error, partial(_short, error), secrets) if isinstance(error, Exception) else error
+
+
+def of_task(error: BaseException) -> BaseException:
+    """Returns what may leave a magic: in a task beside the cell's an interrupt is its cancellation."""
+    if not isinstance(error, KeyboardInterrupt) or not is_other_task():
+        return error
+    return _rendered(CancelledError(), error._render_traceback_, current_secrets())  # type: ignore[attr-defined]
 
 
 def frames(error: BaseException) -> str:
@@ -138,7 +145,7 @@ def _own_frames(error: BaseException) -> Iterator[str]:
 
 def _place(file: str) -> str | None:
     """What a file of the reader's is called; None for one of a library."""
-    named = getattr(getattr(display.shell(), "compile", None), "format_code_name", lambda _: None)(file)
+    named = getattr(getattr(shell(), "compile", None), "format_code_name", lambda _: None)(file)
     if named is not None:
         return " ".join(named)
     if file.startswith("<"):  # code of a library's making, frozen modules

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from llmneutral_widgets.cells import RUNS, number_of
+from llmneutral_widgets.cells import RUNS, number_of, shell
 from llmneutral_widgets.completion import matcher_of
 from llmneutral_widgets.magics import magics_class, question_class
 
@@ -125,7 +125,7 @@ def _show_elsewhere(value: Any) -> None:
     from llmneutral_widgets.bundles import bundle_of
 
     exchanges = value if isinstance(value, list) else [value]
-    now = number_of(display.shell())
+    now = number_of(shell())
     if not exchanges or any([each.execution_count is None or each.execution_count != now for each in exchanges]):
         display.publish(bundle_of(value))
 

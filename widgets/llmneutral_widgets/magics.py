@@ -146,7 +146,7 @@ def run(magics: Any, does: Callable[..., Any], *args: Any, local_ns: Any = None)
     """
     from IPython.core.error import UsageError
 
-    from llmneutral_widgets.failures import presentable
+    from llmneutral_widgets.failures import of_task, presentable
     from llmneutral_widgets.interrupts import heard
     from llmneutral_widgets.notes import calm
     from llmneutral_widgets.scrub import current_secrets
@@ -158,7 +158,7 @@ def run(magics: Any, does: Callable[..., Any], *args: Any, local_ns: Any = None)
     except OptionError as error:
         raise UsageError(current_secrets().text(str(error))) from None
     except BaseException as error:
-        found = presentable(error, magics.tracebacks, is_shown=False)
+        found = of_task(presentable(error, magics.tracebacks, is_shown=False))
         if found is error:
             raise
     raise found  # outside of `except`: what it stands for would be shown behind it

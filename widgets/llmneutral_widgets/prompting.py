@@ -24,8 +24,10 @@ from llmneutral_widgets.notes import note
 from llmneutral_widgets.options import OptionError
 from llmneutral_widgets.prompt_line import PROMPT, PromptLine, late_options, parse_prompt
 from llmneutral_widgets.providers import Asked
+from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation, Sent, Session
 from llmneutral_widgets.sinks import CollectSink, Columns, Sink, TextSink
+from llmneutral_widgets.views.page import visible
 
 Answer = TypeVar("Answer", Exchange, Exchanges)
 
@@ -214,7 +216,7 @@ def _single(here: Here, plan: Plan) -> Exchange:
 
 def _propose_code(here: Here, exchange: Exchange) -> None:
     """Puts the first code of an answer into a new cell, where it can be read; it is never run from here."""
-    code = first_code(exchange.text)
+    code = first_code(visible(str(plain(exchange.text))))
     if code is None:
         note("the answer holds no fenced code")
     else:
