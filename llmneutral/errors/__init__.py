@@ -34,6 +34,7 @@ does the answer say?) and `scrub` (no secrets) stand in files of their own, know
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -84,6 +85,7 @@ __all__ = [
 
 _LONGEST_LINE = 1000
 """Characters of a line that is shown; `error.message` keeps everything."""
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class LLMNeutralError(Exception):
@@ -439,7 +441,8 @@ def _sentence(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    text = " ".join(text.split())
+    """A text as one line that is what it seems: a terminal obeys none of it, and nothing turns its order around."""
+    text = _HIDDEN.sub("\ufffd", " ".join(text.split()))
     return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
 
 

@@ -203,3 +203,10 @@ def test_a_silent_answer_still_gets_a_message() -> None:
     assert error_from_response(b"", 502).message == "the provider answered with status 502"
     assert error_from_response(None).message == "no reason was given"
     assert error_from_response({"message": "m"}, 500, provider="p", attempts=2).attempts == 2
+
+
+def test_no_message_drives_a_terminal() -> None:
+    for error in (InvalidRequestError("bad\x1b[2J\u202e", hint="do\x07"), ConversionError("bad\x1b[2J", rule="r\x9b")):
+        told = "".join([*error._render_traceback_(), str(error)])
+        assert "bad\ufffd[2J" in told
+        assert not {"\x1b", "\u202e", "\x07", "\x9b"} & {*told}
