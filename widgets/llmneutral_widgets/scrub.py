@@ -104,22 +104,25 @@ _VALUE = rf"{_SIGN}{{6,4000}}"
 """What a header holds: up to its closing quote, whatever that is written like."""
 
 
+HEADERS = ("api-key", "x-amz-security-token", "authorization")
+"""Headers that hold keys, in any case; also as the end of another one's name: `x-api-key`, `proxy-authorization`."""
+_NAMES = "|".join(HEADERS)
+
+
 def _header(name: str) -> Pattern:
     """A header in any notation: `name: value`, `"name": "value"` (also escaped), `name=value`, `(b"name", b"value")`.
 
-    What may be a sentence (`authorization: required`) or a list of names is none: there, a key has a digit.
+    What may be a sentence (`authorization: required`), a list of names or code is none: there, a key has a digit.
     """
     plain = rf"{_QUOTE}?{_GAP}{{0,4}}{_COLON}{_GAP}{{0,4}}{_QUOTE}?"
     comma = rf"{_QUOTE}(?:,|%(?:25){{0,3}}2C){_GAP}{{0,4}}{_QUOTE}"
     named = rf"{comma}value{_QUOTE}{_COLON}{_GAP}{{0,4}}{_QUOTE}"
-    pair = rf"{comma}(?=[^\"'\s\d]{{0,40}}\d)"
-    word = r"(?!(?<![\"';])[a-z]{1,24}(?![\w.~+/=%-]))" if name == "authorization" else ""
-    before = rf"{re.escape(name)}(?:{plain}|{named}|{pair})(?:{_SCHEME}{_GAP}{{1,4}}|(?!{_SCHEME}\b){word})"
+    pair = rf"{comma}(?!x-)(?=[^\"'\s\d]{{0,40}}\d)"
+    words = "*" if name == "authorization" else "+"
+    code = rf"(?<![\"';])[a-z]{{1,24}}(?:[._]{{1,2}}[a-z]{{1,24}}){words}(?![\w.~+/=%-])"
+    code += rf"|(?:\w{{1,20}}-){{0,4}}(?:{_NAMES})(?![\w-])"
+    before = rf"{re.escape(name)}(?:{plain}|{named}|{pair})(?:{_SCHEME}{_GAP}{{1,4}}|(?!{_SCHEME}\b|{code}))"
     return _pattern(name, rf"({before})(?!•|\\+u2022){_VALUE}", rf"\1{MASK}")
-
-
-HEADERS = ("api-key", "x-amz-security-token", "authorization")
-"""Headers that hold keys, in any case; also as the end of another one's name: `x-api-key`, `proxy-authorization`."""
 
 
 def _octet_but(codes: str) -> str:
