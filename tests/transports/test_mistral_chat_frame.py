@@ -65,7 +65,12 @@ def test_the_official_sdk_takes_it() -> None:
         ),
         Message("user", (c.ActionResultMessageContent("c1", "ok"), c.DocumentMessageContent(file_id="f1"))),
     ]
-    schema = {"title": "T", "type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    schema: dict[str, Any] = {
+        "title": "T",
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+    }
     schema |= {"additionalProperties": False}
     stack = PromptStack(messages, tools=[TOOL, OTHER], output_schema=schema)
     found = made(stack, tool_choice="required", seed=1, top_k=5, structured_output_strategy="native")
