@@ -190,3 +190,18 @@ def test_a_press_while_a_task_asks_cancels_it_and_the_kernel_lives_on(tmp_path: 
         assert ran.error == "CancelledError"
         assert kernel.run("kept.status").plain == "'interrupted'"
         assert kernel.run("1 + 1").plain == "2"
+
+
+def test_a_stream_that_is_shown_in_a_cell_that_awaits_can_be_stopped(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
+        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral\nshow = llmneutral.widgets.show")
+        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        code = "await asyncio.sleep(0)\nshow(config.prompt_driver.stream('Hi'))\nprint('went on')"
+        ran = kernel.run(code, seen=kernel.interrupted_when(shows("word word")))
+        assert server.closes(1.0)
+        assert ran.seconds < 8
+        assert ran.error is not None
+        assert "went on" not in ran.printed
+        (error,) = [output for output in ran.outputs if output["output_type"] == "error"]
+        assert len(error["traceback"]) == 1
+        assert ran.data(MIME)["status"] == "interrupted"

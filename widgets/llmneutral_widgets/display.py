@@ -13,6 +13,7 @@ from typing import Any
 from llmneutral_widgets.bundles import Bundle, bundle_of
 from llmneutral_widgets.cells import number_of, shell
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
+from llmneutral_widgets.interrupts import heard
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
 
 
@@ -87,8 +88,9 @@ def _show_stream(stream: Any) -> Exchange:
     here.start(_request(stream))
     close: Callable[[], object] = getattr(stream, "close", _nothing)
     try:
-        for delta in stream:
-            here.push(delta)
+        with heard():
+            for delta in stream:
+                here.push(delta)
     except BaseException as error:
         close()
         here.abort(_exchange(stream, error), error)
@@ -124,9 +126,9 @@ async def _show_async(stream: Any) -> Exchange:
 
 def _told(error: BaseException) -> BaseException:
     """An error as a cell shows it: what had come, and what went wrong, stands in the output already."""
-    from llmneutral_widgets.failures import presentable
+    from llmneutral_widgets.failures import of_task, presentable
 
-    return presentable(error, "short", is_shown=has_kernel())
+    return of_task(presentable(error, "short", is_shown=has_kernel()))
 
 
 def _nothing() -> None:
