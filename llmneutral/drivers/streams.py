@@ -28,7 +28,6 @@ class DeltaStream:
     def __init__(self, deltas: Deltas, stop: Stop) -> None:
         self._deltas = deltas
         self._stop = stop
-        self._is_aborted = False
 
     def __iter__(self) -> Iterator[DeltaMessage]:
         return self
@@ -40,8 +39,6 @@ class DeltaStream:
             return next(self._deltas)
         except Cancelled:
             self.close()
-            if self._is_aborted:
-                raise
             raise StopIteration from None
 
     def cancel(self) -> None:
@@ -51,11 +48,6 @@ class DeltaStream:
         soon as it comes back: the first byte of an answer that the main thread waits for, and a running tool's code.
         """
         self._stop.set()
-
-    def abort(self) -> None:
-        """As `cancel`; a thread that was woken by it is told so by an exception that is no `Exception`."""
-        self._is_aborted = True
-        self.cancel()
 
     def close(self) -> None:
         """Ends it here; what has come is kept. While another thread iterates it, it is ended there, as by `cancel`."""
