@@ -140,6 +140,19 @@ def test_five_rounds_are_run_and_what_is_called_then_is_only_shown(stream: bool)
 
 
 @WAYS
+@pytest.mark.parametrize("cities", [["Rome"] * 8, [f"city {n}" for n in range(8)]], ids=["the same", "others"])
+def test_a_server_that_begins_its_ids_anew_ends_alike(stream: bool, cities: list[str]) -> None:
+    """The same call by the same id has its result already; it ends there all the same, and is no error."""
+    weather = Weather()
+    asked = driver(*[[call(0, city)] for city in cities], stream=stream)
+    exchange = done(ask(question(asked, weather.tool(), stream=stream), CollectSink()))
+    assert weather.cities == (["Rome"] if cities[0] == cities[1] else cities[:MOST])
+    assert len(asked.sent) == MOST + 1
+    assert exchange.status == "complete"
+    assert_valid_everywhere(exchange)
+
+
+@WAYS
 def test_a_choice_that_forces_a_call_forces_the_first_answer_only(stream: bool) -> None:
     asked = driver(*[[call(n)] for n in range(1, MOST + 1)], DONE, stream=stream)
     given = question(asked, Weather().tool(), stream=stream, settings={"tool_choice": "required"})

@@ -7,6 +7,7 @@ round the model is asked once more, and what it calls then is only shown.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -74,7 +75,8 @@ class ToolRounds:
             if (error.steps or 0) < MOST:
                 raise
             self._begin_last(error)
-            yield from self._heard()
+            with contextlib.suppress(llmneutral.ToolLoopError):  # it called what has its result already
+                yield from self._heard()
 
     def _heard(self) -> Iterator[Any]:
         self._stream = self._state = self._agent.stream(self._stack, **self._options)
@@ -109,7 +111,8 @@ class ToolRounds:
             if (error.steps or 0) < MOST:
                 raise
             self._begin_last(error)
-            self._run()
+            with contextlib.suppress(llmneutral.ToolLoopError):
+                self._run()
         return self.response
 
     def _run(self) -> None:
