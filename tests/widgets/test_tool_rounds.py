@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,67 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import llmneutral
-from llmneutral_widgets.asking import Outcome, Question, ask, ask_all
+from llmneutral_widgets.asking import ask, ask_all
 from llmneutral_widgets.bundles import exchange_bundle
 from llmneutral_widgets.exchange import Exchange, usage_rows
 from llmneutral_widgets.pricing import OwnPrices
-from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.scrub import Secrets
-from llmneutral_widgets.session import Conversation, Sent
+from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.sinks import CollectSink, Columns, DisplaySink, Progress, TextSink
 from llmneutral_widgets.tool_rounds import MOST
 from llmneutral_widgets.views.answer import summary_line
-from tests.drivers.scripted import Scripted, busy, chunks, whole
+from tests.drivers.scripted import Scripted, busy, chunks
+from tests.widgets.rounds import APIS, DONE, WAYS, Weather, call, done, driver, question
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-APIS = ("chat_completions", "codex_responses", "anthropic_messages")
-WAYS = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-DONE = [("text", "It is sunny.")]
-
-
-def call(number: int = 1, city: str = "Rome", name: str = "weather") -> tuple[str, str, str, str]:
-    return ("call", f"call_{number}", name, f'{{"city": "{city}"}}')
-
-
-class Weather:
-    """A tool that remembers where it was asked about."""
-
-    def __init__(self, fails: BaseException | None = None) -> None:
-        self.cities: list[str] = []
-        self.fails = fails
-
-    def tool(self) -> Callable[[str], str]:
-        def weather(city: str) -> str:
-            """Tells the weather of a city."""
-            self.cities.append(city)
-            if self.fails is not None:
-                raise self.fails
-            return f"sunny in {city}"
-
-        return weather
-
-
-def driver(*answers: Any, stream: bool = True, api: str = "chat_completions", **options: Any) -> Scripted:
-    made = [
-        answer if isinstance(answer, BaseException) else (chunks if stream else whole)(answer, api=api)
-        for answer in answers
-    ]
-    return Scripted(*made, api_mode=api, **options)
-
-
-def question(asked: Any, *tools: Any, stream: bool = True, schema: Any = None, **fields: Any) -> Question:
-    stack = llmneutral.PromptStack.from_artifact("How is the weather?")
-    stack.tools, stack.output_schema = list(tools), schema
-    stack.settings.update(fields.pop("settings", {}))
-    sent = Sent(tuple(stack.messages), tuple(stack.messages), None, 0, False)
-    given = {"stack": stack, "sent": sent, "conversation": "default", "run_tools": True, **fields}
-    return Question(asked=Asked("me", asked), stream=stream, **given)
-
-
-def done(outcome: Outcome) -> Exchange:
-    assert outcome.error is None
-    assert outcome.exchange is not None
-    return outcome.exchange
 
 
 def roles(exchange: Exchange) -> list[str]:
