@@ -190,6 +190,8 @@ def test_a_file_of_somebody_elses_is_not_replaced(cells: Cells, tmp_path: Path) 
         ("%stack load {{bad}}", "{{bad}}: unknown setting 'temprature'"),
         ("%stack use {{bad}}", "{{bad}}: unknown setting 'temprature'"),
         ("%stack load {{worse}}", "{{worse}}: tools[0] is an int"),
+        ("%stack load {{slip}}", "{{slip}}: message 0 of the stack is a str, not a Message"),
+        ("%stack use {{slip}}", "{{slip}}: message 0 of the stack is a str, not a Message"),
     ],
 )
 def test_what_could_go_along_with_no_question_is_not_loaded(cells: Cells, line: str, told: str) -> None:
@@ -197,10 +199,13 @@ def test_what_could_go_along_with_no_question_is_not_loaded(cells: Cells, line: 
     before = held()
     cells.shell.user_ns["bad"] = llmneutral.PromptStack(settings={"temprature": 1})
     cells.shell.user_ns["worse"] = llmneutral.PromptStack(tools=[5])
+    cells.shell.user_ns["slip"] = slip = llmneutral.PromptStack()
+    slip.messages.append("text")  # type: ignore[arg-type]
     ran = cells.run(line)
     assert type(ran.error).__name__ == "UsageError"
     assert told in ran.printed
     assert held() == before
+    assert list(session.current().conversations) == ["default"]
 
 
 def pieces(box: Any) -> list[Any]:

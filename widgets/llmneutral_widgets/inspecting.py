@@ -224,7 +224,7 @@ def _use_stack(here: Here, words: Sequence[str]) -> None:
     name, given = words[0], keeping.stack_at(words[0], here.namespace)
     if given is not None:
         name = str(only_place(name)).strip()
-        keeping.take(here.session.conversation(name), given, words[0])
+        keeping.taken(here, name, given, words[0])
     is_new = name not in here.session.conversations
     here.session.current = here.session.conversation(name).name
     note(f"questions go to the conversation {name}{_beginning(here, name) if is_new else ''}")

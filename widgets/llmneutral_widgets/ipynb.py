@@ -205,7 +205,7 @@ def _stack_in(data: Any, text: str | bytes, name: str) -> Any:
 
 
 def checked(stack: Any, name: str) -> Any:
-    """Returns a stack whose tools, form of the answer and settings can go along with a question.
+    """Returns a stack whose messages, tools, form of the answer and settings can go along with a question.
 
     Args:
         stack: The stack.
@@ -219,11 +219,12 @@ def checked(stack: Any, name: str) -> Any:
         [question], tools=stack.tools, output_schema=stack.output_schema, settings=stack.settings
     )
     try:
+        llmneutral.PromptStack(stack.messages).to_json()
         llmneutral.convert(probe, "chat_completions", model="any")
     except llmneutral.ConfigurationError as error:
         raise NotebookError(f"{name}: {error.message}") from None
     except llmneutral.ConversionError as error:
         # What is wrong for this API only is told when it is asked.
-        if str(error.rule).startswith("setting:"):
+        if error.rule == "source" or str(error.rule).startswith("setting:"):
             raise NotebookError(f"{name}: {error.message}") from None
     return stack

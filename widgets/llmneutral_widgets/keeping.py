@@ -58,7 +58,7 @@ def load(here: Here, words: Sequence[str]) -> None:
     from llmneutral_widgets import ipynb
 
     if len(words) == 1 and (given := stack_at(words[0], here.namespace)) is not None:
-        take(here.session.conversation(), given, words[0])
+        taken(here, here.session.current, given, words[0])
         return
     path = _file(words, "load", (".ipynb", ".json"))
     conversation = here.session.conversation()
@@ -73,19 +73,28 @@ def load(here: Here, words: Sequence[str]) -> None:
     note("; ".join([*_loaded(conversation), *found.notes[:_MOST_NOTES], *more]))
 
 
-def take(conversation: Conversation, stack: Any, name: str) -> None:
+def taken(here: Here, name: str, stack: Any, word: str) -> Conversation:
     """Takes a stack of the user's in the place of what a conversation holds.
 
+    Args:
+        here: The session.
+        name: The conversation; a new name makes one, once the stack has been looked at.
+        stack: The stack.
+        word: What it is called in messages.
+
     Raises:
-        OptionError: If what it brings beside its messages can go along with no question.
+        OptionError: If it, or what it brings beside its messages, can go along with no question.
     """
     from llmneutral_widgets import ipynb
 
     try:
-        _fill(conversation, ipynb.checked(stack, name))
+        found = ipynb.checked(stack, word)
     except ipynb.NotebookError as error:
         raise OptionError(str(error)) from None
+    conversation = here.session.conversation(name)
+    _fill(conversation, found)
     note("; ".join(_loaded(conversation)))
+    return conversation
 
 
 def _fill(conversation: Conversation, found: Any) -> None:
