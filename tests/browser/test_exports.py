@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("playwright")
 
 import llmneutral
-from llmneutral_widgets.exports import conversation_to_notebook
-from llmneutral_widgets.notebook_file import write_notebook
+from llmneutral_widgets.ipynb.exports import conversation_to_notebook
+from llmneutral_widgets.ipynb.notebook_file import write_notebook
 from tests.browser.lab_rig import Jupyter, NotebookPage, notebook
 from tests.widgets.closed_set import HOSTILE, OWN_ATTACKS
 

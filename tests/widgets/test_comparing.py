@@ -13,7 +13,7 @@ from llmneutral.validation import judges
 from llmneutral_widgets import comparing
 from llmneutral_widgets.bundles import Verdict
 from llmneutral_widgets.comparing import compared, verdicts
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.providers import Providers
 from tests.widgets.samples import conversions, stack
 

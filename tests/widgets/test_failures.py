@@ -131,7 +131,7 @@ def test_a_file_of_the_readers_is_named_without_its_folder(cells: Cells, tmp_pat
 
 def test_a_bug_of_ours_is_one_line_too(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("inspecting.stack", "sent.payload", "sent.deltas", "inspecting.usage", "inspecting.provider"):
-        monkeypatch.setattr(f"llmneutral_widgets.{place}", lambda here, line: 1 // 0)
+        monkeypatch.setattr(f"llmneutral_widgets.magics.{place}", lambda here, line: 1 // 0)
         name = place.partition(".")[2]
         ran = cells.run(f"%{name}")
         told = lines(ran.error)

@@ -15,8 +15,8 @@ from llmneutral_widgets.exchange import MIME
 from llmneutral_widgets.sinks import CollectSink, TextSink
 from tests.loopback import HOLD, Loopback, streamed
 from tests.widgets.kernel import Kernel
+from tests.widgets.magics.test_prompting import PAUSE, shows, words
 from tests.widgets.shell import Cells, running
-from tests.widgets.test_prompting import PAUSE, shows, words
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def press(*_: Any, **__: Any) -> None:
 
 
 PLACES = [
-    "llmneutral_widgets.formats.FormSink.finish",
+    "llmneutral_widgets.magics.formats.FormSink.finish",
     "llmneutral_widgets.asking._Call.exchange",
     "llmneutral_widgets.session.Session.record",
     "llmneutral_widgets.session.Conversation.put",
@@ -85,7 +85,7 @@ def test_two_presses_lose_nothing_of_several(cells: Cells, monkeypatch: pytest.M
     with Loopback(streamed([*words(2), HOLD]), streamed([*words(2), HOLD])) as server:
         cells.run("import llmneutral")
         cells.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
-        monkeypatch.setattr("llmneutral_widgets.prompting.CollectSink", Kept)
+        monkeypatch.setattr("llmneutral_widgets.magics.prompting.CollectSink", Kept)
         monkeypatch.setattr(threading.Thread, "join", join)
         ran = cells.run("%prompt -p {{config}} -p {{config}} --quiet -o both Hi")
         monkeypatch.undo()

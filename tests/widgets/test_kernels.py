@@ -15,7 +15,7 @@ from llmneutral_widgets.exchange import MIME
 from tests.kernels import INSTALLED, VERSIONS, environment, folder
 from tests.loopback import HOLD, Loopback, streamed, talk
 from tests.widgets.kernel import HTML, PLAIN, Kernel
-from tests.widgets.test_prompting import PAUSE, ask, serve, shows, the_error, words
+from tests.widgets.magics.test_prompting import PAUSE, ask, serve, shows, the_error, words
 
 WHICH = "import ipykernel; print(ipykernel.__version__, ipykernel.__file__)"
 

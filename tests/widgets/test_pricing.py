@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmneutral import DeepSeekDriversConfig, LocalServerDriversConfig, OpenAiDriversConfig
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.pricing import PRICED, OwnPrices, own_prices, priced, read_prices
 from llmneutral_widgets.providers import Providers
 

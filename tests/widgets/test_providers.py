@@ -9,7 +9,7 @@ import pytest
 
 import llmneutral
 from llmneutral import Defaults
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.scrub import current_secrets
 

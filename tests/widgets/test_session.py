@@ -12,7 +12,7 @@ import llmneutral
 from llmneutral_widgets import session
 from llmneutral_widgets.cells import Key, Run
 from llmneutral_widgets.exchange import Exchange
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.session import Conversation, Session, is_sent
 
 STATUSES = ("complete", "refused", "interrupted", "incomplete", "failed")

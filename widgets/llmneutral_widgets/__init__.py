@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from llmneutral_widgets.display import show as show
     from llmneutral_widgets.exchange import Exchange as Exchange
     from llmneutral_widgets.exchange import Exchanges as Exchanges
-    from llmneutral_widgets.exports import conversation_to_notebook as conversation_to_notebook
-    from llmneutral_widgets.extraction import extract_exchanges as extract_exchanges
-    from llmneutral_widgets.notebook_file import NotebookError as NotebookError
-    from llmneutral_widgets.notebook_file import write_notebook as write_notebook
+    from llmneutral_widgets.ipynb.exports import conversation_to_notebook as conversation_to_notebook
+    from llmneutral_widgets.ipynb.extraction import extract_exchanges as extract_exchanges
+    from llmneutral_widgets.ipynb.notebook_file import NotebookError as NotebookError
+    from llmneutral_widgets.ipynb.notebook_file import write_notebook as write_notebook
+    from llmneutral_widgets.ipynb.runs import diff_runs as diff_runs
+    from llmneutral_widgets.ipynb.transcribing import stack_from_notebook as stack_from_notebook
     from llmneutral_widgets.panels import Conversation as Conversation
     from llmneutral_widgets.panels import DeltaView as DeltaView
     from llmneutral_widgets.panels import PayloadView as PayloadView
     from llmneutral_widgets.panels import ProviderPicker as ProviderPicker
     from llmneutral_widgets.panels import StackView as StackView
     from llmneutral_widgets.panels import UsageView as UsageView
-    from llmneutral_widgets.runs import diff_runs as diff_runs
-    from llmneutral_widgets.transcribing import stack_from_notebook as stack_from_notebook
 
 __all__ = [
     "Conversation",
@@ -57,7 +57,7 @@ _PLACES = {
     "Exchanges": "exchange",
     "show": "display",
     **dict.fromkeys(_PANELS, "panels"),
-    **dict.fromkeys(_NOTEBOOKS, "ipynb"),
+    **dict.fromkeys(_NOTEBOOKS, "ipynb.conversations"),
 }
 
 
@@ -76,9 +76,9 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(ipython: Any) -> None:
     """Loads the magics: `%load_ext llmneutral`."""
-    import_module(f"{__name__}.loading").load(ipython)
+    import_module(f"{__name__}.magics.loading").load(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Unloads them; nothing of them is left in the shell."""
-    import_module(f"{__name__}.loading").unload(ipython)
+    import_module(f"{__name__}.magics.loading").unload(ipython)

@@ -9,7 +9,7 @@ import msgspec
 
 from llmneutral_widgets.bundles import Bundle, Verdict, conversions_bundle, exchange_bundle
 from llmneutral_widgets.exchange import MIME, Exchange
-from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.lines.options import OptionError, nearest
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.changes import glossary, step_name

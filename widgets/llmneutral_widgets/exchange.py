@@ -198,7 +198,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Args:
             style: As for `conversation_to_notebook`.
         """
-        return import_module("llmneutral_widgets.exports").notebook_of(self, style)  # which builds on this module
+        return import_module("llmneutral_widgets.ipynb.exports").notebook_of(self, style)  # which builds on this module
 
     def __repr__(self) -> str:
         text = scrub.current_secrets().text(self.text[:_SHOWN])  # before it is cut: half of a key is one, too

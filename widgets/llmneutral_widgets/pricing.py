@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.usage import COUNTS
 

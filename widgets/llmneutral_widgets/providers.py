@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from llmneutral_widgets.interpolation import only_place, resolve
-from llmneutral_widgets.options import OptionError, a_kind, nearest
+from llmneutral_widgets.lines.interpolation import only_place, resolve
+from llmneutral_widgets.lines.options import OptionError, a_kind, nearest
 from llmneutral_widgets.scrub import remember
 
 

@@ -19,9 +19,9 @@ import msgspec
 
 from llmneutral_widgets.cells import Key, Run
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
-from llmneutral_widgets.options import OptionError, nearest
+from llmneutral_widgets.lines.options import OptionError, nearest
+from llmneutral_widgets.lines.prompt_line import STACK
 from llmneutral_widgets.pricing import OwnPrices, priced
-from llmneutral_widgets.prompt_line import STACK
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.answer import maker
 

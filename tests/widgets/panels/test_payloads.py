@@ -9,7 +9,7 @@ import pytest
 
 import llmneutral
 from llmneutral_widgets import session
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.panels import PayloadView
 from llmneutral_widgets.views.payload import MOST
 from llmneutral_widgets.views.stack import EMPTY

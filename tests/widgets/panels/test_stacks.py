@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import llmneutral
 from llmneutral_widgets import session
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.panels import StackView
 from llmneutral_widgets.views.stack import EMPTY
 from tests.widgets.panels.looking import html, quiet, said, text

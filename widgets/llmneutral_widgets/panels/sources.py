@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets import session
 from llmneutral_widgets.bundles import cleaned, definition
-from llmneutral_widgets.options import OptionError
+from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation
 

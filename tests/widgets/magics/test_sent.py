@@ -1,0 +1,155 @@
+"""`%payload` and `%deltas` where a question is more than one request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import llmneutral
+from llmneutral_widgets import session
+from llmneutral_widgets.asking import MOST_CHUNKS
+from tests.widgets.magics.test_magics_answers import BAD, CALL, DONE, GOOD, SCHEMA, script, weather
+from tests.widgets.shell import Cells, running
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+AGAIN = [("call", "call_2", "weather", '{"city": "Oslo"}')]
+
+
+@pytest.fixture
+def cells() -> Iterator[Cells]:
+    with running(is_kernel=True) as found:
+        found.shell.user_ns.update(weather=weather, Form=SCHEMA)
+        yield found
+
+
+def with_tools(cells: Cells, how: str = "") -> Any:
+    script(cells, CALL, AGAIN, DONE, stream="--no-stream" not in how)
+    ran = cells.run(f"%prompt -p {{{{me}}}} {how} -t weather --run-tools How is Rome?")
+    assert ran.error is None
+    return ran.value
+
+
+@pytest.mark.parametrize("how", ["", "--no-stream"])
+def test_an_exchange_has_every_request_with_what_it_was_made_of(cells: Cells, how: str) -> None:
+    exchange = with_tools(cells, how)
+    assert [len(request.stack.messages) for request in exchange.requests] == [1, 3, 5]
+    assert [len(request.conversion.payload["messages"]) for request in exchange.requests] == [1, 3, 5]
+    assert all([request.conversion.trace for request in exchange.requests])
+    assert [bool(request.deltas) for request in exchange.requests] == [not how] * 3
+    assert exchange.requests[0].conversion.payload == exchange.conversion.payload
+    assert list(exchange.requests[-1].deltas) == list(exchange.deltas)
+    converted = llmneutral.convert(exchange.requests[-1].stack, "chat_completions", model="m")
+    assert converted.payload["messages"] == exchange.requests[-1].conversion.payload["messages"]
+
+
+def test_payload_shows_each_request_the_last_one_open_and_beside_the_other_apis(cells: Cells) -> None:
+    with_tools(cells)
+    ran = cells.run("%payload -o found")
+    first, second, last = [output["text/html"] for output in ran.outputs]
+    assert first.startswith("<details><summary>request 1 of 3, of the question</summary>")
+    assert second.startswith("<details><summary>request 2 of 3, with the results of the calls</summary>")
+    assert last.startswith("<details open><summary>request 3 of 3, with the results of the calls</summary>")
+    assert "sunny in Rome" not in first
+    assert "sunny in Rome" in second
+    assert "sunny in Oslo" not in second
+    assert "sunny in Oslo" in last
+    assert "anthropic_messages" not in first + second
+    assert "anthropic_messages" in last
+    assert ran.plain.startswith("request 1 of 3, of the question\nchat_completions: ")
+    found = cells.shell.user_ns["found"]
+    assert len(found["chat_completions"].payload["messages"]) == 5
+    assert "anthropic_messages" in found
+
+
+def test_a_round_can_be_chosen(cells: Cells) -> None:
+    with_tools(cells)
+    (output,) = cells.run("%payload --round 2 -o found").outputs
+    assert "<details open><summary>request 2 of 3" in output["text/html"]
+    assert len(cells.shell.user_ns["found"]["chat_completions"].payload["messages"]) == 3
+    (output,) = cells.run("%deltas --round 1").outputs
+    assert "weather" in output["text/html"]
+    assert "It is sunny" not in output["text/html"]
+    for line, said in (
+        ("%payload --round 4", "--round 4: the exchange has 3 requests"),
+        ("%deltas --round 4", "--round 4: the exchange has 3 requests"),
+        ("%payload --round 0", "--round needs a whole number from 1"),
+        ("%payload --round 1 openai", "--round shows a request that was sent"),
+    ):
+        ran = cells.run(line)
+        assert type(ran.error).__name__ == "UsageError"
+        assert said in ran.printed
+
+
+def test_deltas_shows_each_stream(cells: Cells) -> None:
+    with_tools(cells)
+    ran = cells.run("%deltas")
+    heads = [output["text/html"].partition("</summary>")[0] for output in ran.outputs]
+    assert [head.rpartition(">")[2].split(",")[0] for head in heads] == [f"request {n} of 3" for n in (1, 2, 3)]
+    assert [head.startswith("<details open>") for head in heads] == [False, False, True]
+    assert "It is sunny" in ran.outputs[-1]["text/html"].replace("</span>", "")
+
+
+def test_changes_are_told_for_each_request(cells: Cells) -> None:
+    with_tools(cells)
+    assert cells.run("%payload --changes").plain.count("request ") == 3
+    assert cells.run("%payload --json --round 1").html.count("<td") >= 1
+
+
+def test_a_question_of_one_request_has_no_heading(cells: Cells) -> None:
+    cells.run("%prompt -p {{echo}} Hi")
+    for line in ("%payload", "%deltas"):
+        (output,) = cells.run(line).outputs
+        assert "request 1" not in output["text/html"]
+        assert cells.run(f"{line} --round 1").error is None
+        assert "the exchange has 1 request\n" in cells.run(f"{line} --round 2").printed
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_repair_is_a_request_too(cells: Cells, kept: bool) -> None:
+    script(cells, BAD, GOOD)
+    ran = cells.run(f"%prompt -p {{{{me}}}} --schema Form --set keep_repairs={str(kept).lower()} Hi")
+    assert [request.is_repair for request in ran.value.requests] == [False, True]
+    assert (ran.value.requests[1].stack is not None) is kept
+    first, last = cells.run("%payload").outputs
+    assert "request 2 of 2, for an answer that fits" in last["text/html"]
+    assert ("anthropic_messages" in last["text/html"]) is kept, "what a repair added is known where it is kept"
+    assert "request 1 of 2, of the question" in first["text/html"]
+    shown = cells.run("%deltas")
+    assert [output["text/plain"].partition(",")[0] for output in shown.outputs] == ["request 1 of 2", "request 2 of 2"]
+    assert "No stream recorded" not in shown.html
+
+
+def test_repairs_and_rounds_together(cells: Cells) -> None:
+    script(cells, CALL, BAD, GOOD)
+    ran = cells.run("%prompt -p {{me}} --schema Form -t weather --run-tools Hi")
+    told = [(request.is_repair, request.stack and len(request.stack.messages)) for request in ran.value.requests]
+    assert told == [(False, 1), (False, 3), (True, None)]
+
+
+def test_a_recording_of_all_rounds_is_played_again(cells: Cells, tmp_path: Path) -> None:
+    with_tools(cells)
+    file = tmp_path / "rounds.jsonl"
+    assert "of 3 answers written to rounds.jsonl" in cells.run(f"%deltas save {file}").plain
+    ran = cells.run(f"%prompt -p replay:{file} --new -t weather --run-tools How is Rome?")
+    assert (ran.value.text, len(ran.value.requests)) == ("It is sunny.", 3)
+    cells.run(f"%deltas save --round 3 {file}")
+    assert len(llmneutral.load_recordings(file)) == 1
+
+
+def test_only_the_last_exchange_keeps_them(cells: Cells) -> None:
+    with_tools(cells)
+    cells.run("%prompt -p {{echo}} Hi")
+    kept = [len(turn.exchange.requests) for turn in session.current().conversation().turns]
+    assert kept == [0, 1]
+
+
+def test_long_recordings_lose_their_first_answers(cells: Cells) -> None:
+    many = [("text", "w" * 4 * (MOST_CHUNKS + 100))]
+    script(cells, CALL, AGAIN, many)
+    ran = cells.run("%prompt -p {{me}} -t weather --run-tools How is Rome?")
+    sizes = [len(request.deltas) for request in ran.value.requests]
+    assert sizes == [0, 0, MOST_CHUNKS]
+    assert "No stream recorded" in cells.run("%deltas --round 1").plain

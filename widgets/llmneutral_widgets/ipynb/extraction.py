@@ -1,0 +1,391 @@
+"""Exchanges out of a notebook, and the conversations they make up.
+
+What must live here: how the outputs of a file become exchanges again, and the chain of `parent` a conversation. A
+notebook may come from anybody: what cannot be read is told with its cell, and never raised.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+import llmneutral
+from llmneutral_widgets import scrub
+from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, SchemaError
+from llmneutral_widgets.ipynb.notebook_file import Cell, NotebookError, data_of, joined, near, open_notebook
+from llmneutral_widgets.session import in_order, is_sent
+from llmneutral_widgets.views.answer import summary_line
+from llmneutral_widgets.views.page import count, line, visible
+
+_MIMES = re.compile(r"application/vnd\.llmneutral\.exchange\.v(\d+)\+json")
+_ASKS = re.compile(r"^[ \t]*(?:[\w.]+[ \t]*=[ \t]*)?%{1,2}prompt\b(?![^\n]*[ \t](?:-h|--help)(?:\s|$))", re.MULTILINE)
+
+
+class Found(msgspec.Struct, frozen=True, eq=False):
+    """An exchange and where it stands.
+
+    Attributes:
+        exchange: The exchange.
+        cell: The cell whose output it is.
+        nth: How many exchanges of that cell stand before it.
+        is_aside: Whether it is an answer beside the first, of several that were asked the same: the conversation goes
+            on with the first.
+    """
+
+    exchange: Exchange
+    cell: Cell
+    nth: int = 0
+    is_aside: bool = False
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """A cell that asks and keeps no answer.
+
+    Attributes:
+        cell: The cell.
+        why: What the file tells of it.
+    """
+
+    cell: Cell
+    why: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.cell.place}: {self.why}: {line(visible(self.cell.source), 60)}"
+
+
+class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The exchanges of a notebook.
+
+    Attributes:
+        name: Name of the file.
+        found: The exchanges in the notebook's order, with their places.
+        missing: The cells that ask and keep no answer.
+        notes: What could not be read, each with its cell: broken chains, exchanges of newer versions, broken data.
+    """
+
+    name: str
+    found: tuple[Found, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """All exchanges in the notebook's order."""
+        return Exchanges([each.exchange for each in self.found])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the conversations, in the order of their last question."""
+        told = [each.exchange.name for each in self.found if each.exchange.status != "dry_run" and not each.is_aside]
+        return list(dict.fromkeys(reversed(told)))[::-1]
+
+    def exchange(self, id: str) -> Exchange:
+        """Returns an exchange by its id.
+
+        Raises:
+            NotebookError: If there is none.
+        """
+        found = next((each.exchange for each in self.found if each.exchange.id == id), None)
+        if found is None:
+            raise NotebookError(f"{self.name} holds no exchange {id}; {near(id, [e.id for e in self.exchanges])}")
+        return found
+
+    def chain(self, id: str) -> Exchanges:
+        """Returns an exchange and those it goes on from, the first one first.
+
+        Where the chain is broken (`notes` say it), it begins behind the break.
+
+        Raises:
+            NotebookError: If there is no such exchange.
+        """
+        known = {each.exchange.id: each.exchange for each in self.found}
+        at: Exchange | None = self.exchange(id)
+        way: dict[str, Exchange] = {}
+        while at is not None and at.id not in way:
+            way[at.id] = at
+            at = known.get(at.parent or "")
+        return Exchanges(reversed(way.values()))
+
+    def conversation(self, name: str | None = None) -> Exchanges:
+        """Returns the exchanges that make up a conversation, as far as they are sent along with the next question.
+
+        Args:
+            name: Name of the conversation; by default the one that was asked last.
+
+        Raises:
+            NotebookError: If there is no conversation of this name.
+        """
+        names = self.names
+        if name is None:
+            if not names:
+                return Exchanges()
+            name = names[-1]
+        elif name not in names:
+            raise NotebookError(f"{self.name} holds no conversation {name}; {near(name, names)}")
+        own = [each.exchange for each in self.found if each.exchange.name == name and not each.is_aside]
+        last = next((exchange for exchange in reversed(own) if is_sent(exchange)), None)
+        return Exchanges() if last is None else self.chain(last.id)
+
+    def stack(self, name: str | None = None) -> Any:
+        """Returns a conversation as a PromptStack: what the next question goes on from.
+
+        Args:
+            name: Name of the conversation; by default the one that was asked last.
+
+        Raises:
+            NotebookError: If there is no conversation of this name.
+        """
+        exchanges = self.conversation(name)
+        return llmneutral.PromptStack(in_order(exchanges), **_form(exchanges[-1:]))
+
+    def sent(self, id: str) -> Any:
+        """Returns what was sent for an exchange, but for media that were cut and the definitions of tools.
+
+        Raises:
+            NotebookError: If there is no such exchange.
+        """
+        *before, exchange = self.chain(id)
+        asked = msgspec.structs.replace(exchange, response=None, rounds=())
+        told = in_order([*before, asked])
+        number = exchange.history.get("messages")
+        if isinstance(number, int):
+            told = _last(told, number + len([message for message in asked.question if not message.is_system()]))
+        return llmneutral.PromptStack(told, **_form([exchange]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns everything as plain JSON data without secrets."""
+        secrets = scrub.current_secrets()
+        missing = [{"cell": m.cell.number, "cell_id": m.cell.id, "why": m.why} for m in self.missing]
+        exchanges = [
+            {
+                "cell": each.cell.number,
+                "cell_id": each.cell.id,
+                "aside": each.is_aside,
+                "exchange": each.exchange.to_json(secrets),
+            }
+            for each in self.found
+        ]
+        told = {"notebook": self.name, "exchanges": exchanges, "missing": missing, "notes": list(self.notes)}
+        found: dict[str, Any] = scrub.clean(told, secrets)
+        return found
+
+    def to_text(self) -> str:
+        """Returns an overview: a line for each exchange, and what is missing or could not be read."""
+        lines = [f"{self.name}: {count(len(self.found), 'exchange')}" + _of(self.names)]
+        for each in self.found:
+            aside = ", beside the first" if each.is_aside else ""
+            lines.append(
+                f"  {each.cell.place}  {each.exchange.id}  {each.exchange.name}{aside}  {_summary(each.exchange)}"
+            )
+        if self.missing:
+            lines += ["without an answer:", *[f"  {missing}" for missing in self.missing]]
+        if self.notes:
+            lines += ["notes:", *[f"  {note}" for note in self.notes]]
+        return visible(scrub.current_secrets().text("\n".join(lines)))
+
+    def __repr__(self) -> str:
+        return f"<Extract of {self.name}: {count(len(self.found), 'exchange')}, {count(len(self.notes), 'note')}>"
+
+
+def extract_exchanges(node: Any) -> Extract:
+    """Returns the exchanges that a notebook keeps in its outputs.
+
+    An exchange that is shown in several outputs is told once, where it was made.
+
+    Args:
+        node: A path, or the notebook as data.
+
+    Raises:
+        NotebookError: If it is no notebook; what is broken inside one is told in the notes.
+    """
+    notebook = open_notebook(node)
+    notes = list(notebook.notes)
+    seen: dict[str, Found] = {}
+    silent: list[Missing] = []
+    mistyped: list[Cell] = []
+    for cell in notebook.cells:
+        number = 0
+        for exchange, is_aside in exchanges_of(cell, notes):
+            found = Found(exchange, cell, number, is_aside)
+            number += 1
+            _keep(found, seen, notes)
+        if not number and cell.kind == "code" and _ASKS.search(cell.source):
+            if _is_mistyped(cell):
+                mistyped.append(cell)
+            else:
+                silent.append(Missing(cell, _why(cell)))
+    found_all = sorted(seen.values(), key=lambda each: (each.cell.number, each.nth))
+    notes += [note for each in found_all for note in cuts_of(each.exchange, each.cell)]
+    notes += _breaks(found_all)
+    if mistyped:
+        notes.append(f"mistyped, so nobody was asked: {', '.join([cell.place for cell in mistyped])}")
+    told = tuple(scrub.plain(notes))
+    return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=told)
+
+
+def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]]:
+    """Gives the exchanges in a cell's outputs, and whether each stands beside a first one.
+
+    Args:
+        cell: The cell.
+        notes: What cannot be read is added here.
+    """
+    for output in cell.outputs:
+        data = data_of(output)
+        if MIME not in data:
+            notes += [
+                f"{cell.place}: written by a newer llmneutral (exchange form {known[1]})"
+                for key in data
+                if (known := _MIMES.fullmatch(str(key)))
+            ]
+            continue
+        try:
+            record = _record(data[MIME])
+            others = record.get("others") if isinstance(record, Mapping) else None
+            first = _exchange(record)
+        except (SchemaError, ValueError, RecursionError) as error:
+            notes.append(f"{cell.place}: {line(visible(str(error)), 200)}")
+            continue
+        yield first, False
+        for other in others if isinstance(others, list | tuple) else ():
+            try:
+                yield _exchange(other), True
+            except SchemaError as error:
+                notes.append(f"{cell.place}, beside the first answer: {line(visible(str(error)), 200)}")
+
+
+def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:
+    """Returns what of an exchange was too big to be kept, in words."""
+    told = [[line(visible(str(cut.get(key))), 100) for key in ("at", "was")] for cut in exchange.cut]
+    return [f"{cell.place}: {at} was cut when it was saved: {was}" for at, was in told]
+
+
+def request(messages: Sequence[Any]) -> Any:
+    """Returns messages as a request: the last instruction counts, and stands first."""
+    system = next((message for message in reversed(messages) if message.is_system()), None)
+    frame = [system] if system is not None and system.to_text() else []
+    rest = [message for message in messages if not message.is_system()]
+    return llmneutral.PromptStack([*frame, *rest])
+
+
+def _form(last: Sequence[Exchange]) -> dict[str, Any]:
+    """The settings and the form of the answer of an exchange, where there is one."""
+    return {"settings": dict(last[0].settings), "output_schema": last[0].output_schema} if last else {}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Parts
+
+
+def _record(value: Any) -> Any:
+    """The data of an output; some tools keep JSON as text, or as lines of it."""
+    text = joined(value)
+    if text is None:
+        return value
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"its exchange is no JSON: {error}") from None
+
+
+def _exchange(record: Any) -> Exchange:
+    """An exchange whose messages can be read.
+
+    Raises:
+        SchemaError: If it is none, or they cannot.
+    """
+    found = Exchange.from_json(scrub.clean(record, scrub.Secrets()) if isinstance(record, Mapping) else record)
+    try:
+        found.turn  # noqa: B018 - whether it can be read is the question
+    except (llmneutral.ConversionError, TypeError, ValueError, AttributeError) as error:
+        raise SchemaError(f"the messages of the exchange {line(found.id, 40)} cannot be read: {error}") from None
+    return found
+
+
+def _keep(found: Found, seen: dict[str, Found], notes: list[str]) -> None:
+    """Keeps an exchange where it was made; others only show it again."""
+    id = found.exchange.id
+    before = seen.get(id)
+    if before is None:
+        seen[id] = found
+        return
+    if found.exchange.to_json() != before.exchange.to_json():
+        notes.append(f"{found.cell.place}: another exchange has the id {line(id, 40)} already, in {before.cell.place}")
+    elif found.cell.id == found.exchange.cell_id is not None and before.cell.id != before.exchange.cell_id:
+        seen[id] = found
+
+
+def _breaks(found: Sequence[Found]) -> list[str]:
+    """What is to be said of chains that end in nothing, or nowhere."""
+    parents = {each.exchange.id: each.exchange.parent for each in found}
+    notes = [
+        f"{each.cell.place}: its exchange goes on from {line(visible(parent), 40)}, which is not in this notebook: "
+        "its cell was run again since, or it was loaded or deleted"
+        for each in found
+        if (parent := each.exchange.parent) is not None and parent not in parents
+    ]
+    circles = _circles(parents)
+    return notes + [
+        f"{each.cell.place}: its exchange goes on from itself" for each in found if each.exchange.id in circles
+    ]
+
+
+def _circles(parents: Mapping[str, str | None]) -> set[str]:
+    """The ids that lie on a circle; each is looked at once."""
+    done: set[str] = set()
+    circles: set[str] = set()
+    for start in parents:
+        way: dict[str, int] = {}
+        at: str | None = start
+        while at is not None and at in parents and at not in done and at not in way:
+            way[at] = len(way)
+            at = parents[at]
+        if at in way:
+            circles.update([id for id, place in way.items() if place >= way[at]])
+        done.update(way)
+    return circles
+
+
+def _summary(exchange: Exchange) -> str:
+    """Who answered, what was sent, what came back, in one line."""
+    try:
+        return summary_line(exchange.to_json(), with_text=False).partition("\n")[0]
+    except (TypeError, ValueError):  # a stranger's numbers may be none
+        return f"{exchange.status}; what else is kept cannot be shown"
+
+
+def _why(cell: Cell) -> str:
+    """Why a cell that asks keeps no answer, as far as its outputs tell."""
+    errors = [output for output in cell.outputs if output.get("output_type") == "error"]
+    if errors:
+        return f"it ended with {line(visible(str(errors[-1].get('ename'))), 60)}"
+    return "it keeps no exchange" if cell.outputs else "it has not run, or its outputs were cleared"
+
+
+def _is_mistyped(cell: Cell) -> bool:
+    """Whether all that a cell shows is that its line could not be meant; IPython prints that, and calls it no error."""
+    told = [output.get("ename") or joined(output.get("text")) for output in cell.outputs]
+    return bool(told) and str(told[-1] or "").startswith("UsageError")
+
+
+def _last(told: Sequence[Any], number: int) -> list[Any]:
+    """The last messages that are no instructions, and all instructions."""
+    left = len([message for message in told if not message.is_system()]) - number
+    kept = []
+    for message in told:
+        if message.is_system():
+            kept.append(message)
+        elif left > 0:
+            left -= 1
+        else:
+            kept.append(message)
+    return kept
+
+
+def _of(names: Sequence[str]) -> str:
+    return f" of {count(len(names), 'conversation')} ({', '.join(names)})" if names else ""

@@ -1,0 +1,1 @@
+"""A magic's line: its options, what it says, and the names in `{{ }}`."""

@@ -1,0 +1,1 @@
+"""What stands behind `%load_ext llmneutral`: the six magics, one module for what belongs together."""

@@ -1,0 +1,116 @@
+"""TAB in the lines of the magics, and behind `{{` in them and in the text of a `%%prompt`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from llmneutral_widgets.lines.options import Offer, expression_start
+from llmneutral_widgets.lines.prompt_line import CALL_OPTIONS, GRAMMARS, PROMPT
+
+_LINE = re.compile(r"\s*(?:[\w.]+\s*=\s*)?(%{1,2}\w+)\s(.*)", re.DOTALL)
+_CELL = re.compile(r"\s*%%prompt\b")
+_MOST = 200
+
+
+def offered(ip: Any, cell: str, before: str) -> Offer:
+    """Returns what may stand where the cursor is; nothing where the line is none of ours.
+
+    Args:
+        ip: The shell.
+        cell: The text of the cell.
+        before: The line of the cursor, up to it.
+    """
+    found = _LINE.fullmatch(before)
+    grammar = {**GRAMMARS, "%prompt": PROMPT}.get(found[1]) if found else None
+    if grammar is None and not _CELL.match(cell):
+        return Offer("")
+    if (start := expression_start(before)) is not None:
+        return Offer(start, [name for name in _names(ip) if name.startswith(start)][:_MOST])
+    if grammar is None or found is None:
+        return Offer("")
+    offer = grammar.complete(found[2], _sources(ip))
+    return Offer(offer.typed, offer.words[:_MOST])
+
+
+@cache
+def matcher_of(ip: Any) -> Callable[[Any], Any]:
+    """Returns what IPython's completer asks before all others, which are silent where it has something to offer."""
+    from IPython.core import completer
+
+    @completer.context_matcher(identifier="llmneutral", priority=100)  # type: ignore[untyped-decorator]
+    def match(context: Any) -> Any:
+        offer = offered(ip, context.full_text, context.text_until_cursor)
+        shown = [completer.SimpleCompletion(word, type="magic") for word in offer.words]
+        return {"completions": shown, "matched_fragment": offer.typed, "suppress": True, "ordered": True}
+
+    made: Callable[[Any], Any] = match
+    return made
+
+
+def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
+    """What there is of each kind of value, given its beginning."""
+    return {
+        "providers": _providers,
+        "models": lambda _: _models(),
+        "files": _files,
+        "callables": lambda _: _of_user(ip, lambda value: callable(value) and not isinstance(value, type)),
+        "classes": lambda _: _of_user(ip, lambda value: isinstance(value, (type, dict))),
+        "settings": lambda _: _settings(),
+        "stacks": lambda _: list(_session().conversations),
+        "apis": lambda _: _apis(),
+    }
+
+
+def _session() -> Any:
+    from llmneutral_widgets.session import current
+
+    return current()
+
+
+def _files(start: str) -> list[str]:
+    """The files and folders whose path begins so; folders end in a slash."""
+    home = os.path.expanduser("~") if start.startswith("~/") else ""
+    found = glob.glob(f"{glob.escape(home + start[1:] if home else start)}*")
+    named = [f"~{path[len(home) :]}" if home else path for path in found]
+    return [f"{name}/" if os.path.isdir(path) else name for name, path in zip(named, found, strict=True)][:_MOST]
+
+
+def _providers(start: str) -> list[str]:
+    """Names of configs; behind a name and a slash its model; behind `replay:` files."""
+    if start.startswith("replay:"):
+        return [f"replay:{file}" for file in _files(start.removeprefix("replay:"))]
+    rows = _session().providers.rows()
+    if "/" in start:
+        return [f"{row['name']}/{row['model']}" for row in rows if row["model"]]
+    return [*[row["name"] for row in rows if not row["name"].startswith("replay:")], "replay:"]
+
+
+def _models() -> list[str]:
+    return [row["model"] for row in _session().providers.rows() if row["model"]]
+
+
+def _settings() -> list[str]:
+    import llmneutral
+
+    return [*llmneutral.SETTINGS, *CALL_OPTIONS]
+
+
+def _apis() -> list[str]:
+    from llmneutral_widgets.comparing import registered
+
+    return [*registered(), "all"]
+
+
+def _names(ip: Any) -> list[str]:
+    """The user's variables, and what else an expression may begin with."""
+    return sorted({*_of_user(ip, lambda _: True), "In", "Out", "last_error"})
+
+
+def _of_user(ip: Any, is_wanted: Callable[[Any], bool]) -> list[str]:
+    hidden = set(getattr(ip, "user_ns_hidden", ()))
+    return [name for name, value in ip.user_ns.items() if name[:1] != "_" and name not in hidden and is_wanted(value)]

@@ -1,0 +1,230 @@
+"""`%payload` and `%deltas`: what is sent, and what came.
+
+What must live here: that a question may be more than one request. Where calls were run, or an answer was asked for
+again, each request stands under a heading, the last one open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llmneutral_widgets import comparing, display
+from llmneutral_widgets.asking import MOST_CHUNKS
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.exchange import Exchange, Request
+from llmneutral_widgets.lines.interpolation import only_place, resolve
+from llmneutral_widgets.lines.options import OptionError, in_quotes
+from llmneutral_widgets.lines.prompt_line import DELTAS, PAYLOAD
+from llmneutral_widgets.magics import keeping
+from llmneutral_widgets.magics.inspecting import alone, read
+from llmneutral_widgets.magics.prompting import Here
+from llmneutral_widgets.notes import note
+from llmneutral_widgets.recording import clean_record
+from llmneutral_widgets.views.deltas import EMPTY, deltas_page
+from llmneutral_widgets.views.page import Html, count, fold
+
+Numbered = list[tuple[int, Request]]
+"""Requests with their numbers, from 1."""
+
+
+def numbered(exchange: Exchange, chosen: int | None) -> Numbered:
+    """Returns the requests of an exchange, or the one that was chosen.
+
+    Raises:
+        OptionError: If there is none of this number.
+    """
+    found = list(enumerate(exchange.requests, 1)) or [(1, _only(exchange))]
+    if chosen is None:
+        return found
+    if chosen > len(found):
+        raise OptionError(f"--round {chosen}: the exchange has {count(len(found), 'request')}")
+    return [found[chosen - 1]]
+
+
+def _only(exchange: Exchange) -> Request:
+    """The request of an exchange whose requests are not kept any more: the first."""
+    return Request(exchange.conversion, exchange.stack, exchange.deltas)
+
+
+def _head(number: int, exchange: Exchange) -> str:
+    request = exchange.requests[number - 1]
+    why = " with the results of the calls" if number > 1 else " of the question"
+    return f"request {number} of {len(exchange.requests)},{' for an answer that fits' if request.is_repair else why}"
+
+
+def _publish(shown: Sequence[tuple[str, Bundle]]) -> None:
+    """Shows outputs, each under its heading, all but the last one folded; a heading of nothing is none."""
+    for place, (head, bundle) in enumerate(shown, 1):
+        if head:
+            html = fold(head, Html(bundle.data["text/html"]), is_open=place == len(shown))
+            bundle = Bundle({"text/html": str(html), "text/plain": f"{head}\n{bundle.data['text/plain']}"})
+        display.publish(bundle)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %payload
+
+
+def payload(here: Here, line: str) -> None:
+    """Shows what is sent: the last requests beside what the other APIs would be sent, or the conversation for some."""
+    if "--compare" in line.split():
+        raise OptionError("%payload compares without an option: %payload openai anthropic, or %payload all")
+    found = read(PAYLOAD, line)
+    if found is None:
+        return
+    chosen = found.values.get("round")
+    if found.words and chosen is not None:
+        raise OptionError("--round shows a request that was sent: it goes with no API and no variable")
+    shown: list[tuple[str, Bundle]] = []
+    if found.words:
+        source, conversions = _for_apis(here, found.words)
+        shown.append(("", _shown(found.values, conversions, source, None)))
+    else:
+        last = _last(here)
+        requests = numbered(last, chosen)
+        for number, request in requests:
+            is_alone = (number, request) != requests[-1]
+            source, conversions = _as_sent(here, request, is_alone=is_alone)
+            sent = None if request.conversion is None else str(request.conversion.api)
+            head = _head(number, last) if len(last.requests) > 1 else ""
+            shown.append((head, _shown(found.values, conversions, source, sent)))
+    _publish(shown)
+    if out := found.values.get("out"):
+        here.ip.user_ns[out] = conversions
+
+
+def _shown(values: Mapping[str, Any], conversions: Mapping[str, Any], source: Any, sent: str | None) -> Bundle:
+    if values.get("changes"):
+        return comparing.changes_bundle(conversions)
+    return comparing.compared(conversions, None if values.get("json") else source, sent)
+
+
+def _last(here: Here) -> Exchange:
+    """The last exchange of which it is known what was sent."""
+    last = here.session.last
+    if last is None or last.stack is None:
+        raise OptionError("nothing was sent yet: %%prompt asks, %%prompt --compare all only converts")
+    return last
+
+
+def _as_sent(here: Here, request: Request, *, is_alone: bool) -> tuple[Any, dict[str, Any]]:
+    """A request as it was sent, with the conversation it was made of; beside it the same for the main APIs."""
+    made = request.conversion
+    sent = {} if made is None else {made.api: made}  # some drivers make their own
+    if request.stack is None or (is_alone and sent):
+        return request.stack, sent
+    others = [api for api in comparing.MAIN if api not in sent]
+    # Beside a request that was streamed stand requests that would be: else the columns differ in more than their API.
+    stream = bool(request.deltas) or (not sent and here.settings.stream)
+    return request.stack, {
+        **sent,
+        **comparing.conversions(request.stack, others, here.session.providers, stream=stream),
+    }
+
+
+def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    places = [word for word in words if only_place(word) is not None]
+    alone(places, 1, "%payload converts one conversation")
+    written = [name for word in words if word not in places for name in word.split(",") if name]
+    made = resolve(str(only_place(places[0])), here.namespace) if places else None
+    if isinstance(made, _conversion()):
+        alone(written, 0, f"{places[0]} is a Conversion already, for {made.api}")
+        return None, {made.api: made}
+    apis = comparing.apis_of(written or comparing.MAIN)
+    if places:
+        return _converted_for(here, keeping.stack_at(places[0], here.namespace), apis)
+    conversation = here.session.conversation()
+    source = conversation.stack(is_request=True)
+    if not source.messages:
+        raise OptionError(f"the conversation {conversation.name} is empty: %%prompt adds the first message")
+    return _converted_for(here, source, apis)
+
+
+def _conversion() -> Any:
+    import llmneutral
+
+    return llmneutral.Conversion
+
+
+def _converted_for(here: Here, source: Any, apis: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    asked = here.session.providers.asked(None, None, here.namespace)
+    stream = bool(source.settings.get("stream", here.settings.stream))
+    found = comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model, stream=stream)
+    return source, found
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# %deltas
+
+
+def deltas(here: Here, line: str) -> None:
+    """Shows a stream as it came, or each of the streams of a question."""
+    found = read(DELTAS, line)
+    if found is None:
+        return
+    chosen = found.values.get("round")
+    if found.words[:1] == ("save",):
+        _save_deltas(here, found.words[1:], found.values.get("provider"), chosen)
+        return
+    alone(found.words, 1, "%deltas shows one exchange")
+    exchange = _chosen(here, found.words, found.values.get("provider"))
+    if exchange is None:
+        _publish([("", _stream((), ()))])
+        return
+    badges = [exchange.status] if exchange.status != "complete" else []
+    shown = [
+        (
+            _head(number, exchange) if len(exchange.requests) > 1 else "",
+            _stream(request.deltas, badges if number == max(1, len(exchange.requests)) else ()),
+        )
+        for number, request in numbered(exchange, chosen)
+    ]
+    _publish(shown)
+
+
+def _stream(record: Sequence[Any], badges: Sequence[str]) -> Bundle:
+    stopped = f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
+    shown = deltas_page(clean_record(record), stopped=stopped, badges=badges)
+    return Bundle(
+        {"text/html": str(shown), "text/plain": f"{count(len(record), 'chunk')} recorded" if record else EMPTY}
+    )
+
+
+def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int | None) -> None:
+    """Writes recordings, one for each answer of the question: what they hold is played by `-p replay:FILE`."""
+    import llmneutral
+    from llmneutral_widgets.ipynb.notebook_file import NotebookError, check_replaced
+
+    if len(words) != 1:
+        raise OptionError("%deltas save takes one file")
+    exchange = _chosen(here, (), name)
+    records = [] if exchange is None else [request.deltas for _, request in numbered(exchange, chosen)]
+    if exchange is None or exchange.api is None or not records or not all(records):
+        raise OptionError("no stream is recorded: %%prompt records one, unless it is asked with --no-stream")
+    path = Path(words[0]).expanduser()
+    api, model = exchange.api, exchange.model
+    try:
+        check_replaced(path)
+        for number, record in enumerate(records):
+            pieces = map(tuple, clean_record(record))
+            llmneutral.save_recording(path, pieces, api=api, model=model, append=number > 0)
+    except NotebookError as error:
+        raise OptionError(f"%deltas save {error}") from None
+    except OSError as error:
+        raise OptionError(f"%deltas save {words[0]}: {error.strerror}") from None
+    what = count(sum(map(len, records)), "chunk") + (f" of {len(records)} answers" if len(records) > 1 else "")
+    note(f"{what} written to {path.name}; -p {in_quotes(f'replay:{words[0]}')} plays them")
+
+
+def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:
+    if words:
+        return here.session.find(words[0])
+    if name is None:
+        return here.session.last
+    found = [exchange for exchange in here.session.results if exchange.provider == name]
+    if not found:
+        asked = ", ".join([str(exchange.provider) for exchange in here.session.results]) or "nobody yet"
+        raise OptionError(f"-p {name} was not asked last; asked: {asked}")
+    return found[0]
