@@ -82,7 +82,7 @@ def _positive(text: str) -> int:
 
 def _notebooks() -> Any:
     """What reads and writes them."""
-    return importlib.import_module("llmneutral_widgets.ipynb")
+    return importlib.import_module("llmneutral_widgets.ipynb.conversations")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
