@@ -10,6 +10,7 @@ import ipaddress
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -42,6 +43,13 @@ hypothesis.settings.load_profile("house")
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The environment
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts_that_reach() -> None:
+    """What a shell starts in the background (`nohup`, `&`) ignores interrupts, and so would all that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -176,6 +176,9 @@ def test_serve_answers_until_it_is_interrupted() -> None:
         assert connection.getresponse().status == 200
         connection.close()
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) == 0
+        try:
+            assert process.wait(5) == 0
+        finally:
+            process.kill()  # no test waits for what did not hear it
         assert process.stderr is not None
         assert process.stderr.read() == ""

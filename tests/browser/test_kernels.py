@@ -220,7 +220,7 @@ def ask(page: NotebookPage, question: str) -> Locator:
 
 def says(panel: Locator, text: str) -> None:
     """Waits for a text in the panel's status line."""
-    expect(panel.locator("[role=status]").filter(has_text=text)).to_be_visible()
+    expect(panel.locator("[role=status]").filter(has_text=text).last).to_be_visible()  # the first is the picker's
 
 
 def test_an_answer_streams_into_the_panel(page: NotebookPage) -> None:

@@ -115,16 +115,16 @@ def colour(locator: Any) -> str:
 
 def test_the_picker_moved_by_a_click_changes_who_answers_the_next_cell(page: NotebookPage) -> None:
     dropdown = page.output(PLACE["picker"]).locator("select")
-    expect(dropdown).to_have_value("local-messages")  # the line after it has followed
+    expect(dropdown).to_have_value("local-messages (embedded model)")  # the line after it has followed
     dropdown.click()
     page.page.keyboard.press("ArrowUp")
     page.page.keyboard.press("Enter")
-    expect(dropdown).to_have_value("local-responses")
+    expect(dropdown).to_have_value("local-responses (embedded model)")
     page.run(PLACE["example"])
     assert answer(page, "example")["provider"] == "local-responses"
     says(page, "example", "local-responses · smollm2-135m-instruct · 4 earlier messages sent")
     page.run(PLACE["switch"])
-    expect(dropdown).to_have_value("local-messages")
+    expect(dropdown).to_have_value("local-messages (embedded model)")
 
 
 def test_a_cell_that_is_run_again_replaces_its_answer(page: NotebookPage) -> None:
