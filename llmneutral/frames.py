@@ -7,7 +7,8 @@
     found = llmneutral.run_frame(reviews, "Is this review positive? {{review}}", max_tokens=20)
     again = reviews[found["status"] != "complete"]  # what failed can be asked once more
 
-A row that fails does not lose the others, and what has come is never lost: an interrupt carries the rows that are done.
+A row that fails does not lose the others, and what has come is never lost: an interrupt carries the rows that are done,
+and a mistake in the settings is raised only if no row has come to anything.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from llmneutral.ir.responses import COUNTS, NormalizedResponse
 PLACE = re.compile(r"\\\{\{|\{\{\s*([^{}\n]+?)\s*\}\}")
 TEXTS = ("answer", "status", "error")
 RESULTS = {*TEXTS, "parsed", "finish_reason", *COUNTS, "total_s"}
+LARGEST_COUNT = 2**63 - 1
+"""A column of whole numbers holds no more; a provider may tell anything."""
 
 
 class FrameInterrupt(KeyboardInterrupt):
@@ -55,6 +58,7 @@ class _Row(msgspec.Struct):
     status: str = "interrupted"
     response: NormalizedResponse | None = None
     error: str | None = None
+    is_refused: bool = False  # by a `ConfigurationError`
 
 
 def run_frame(
@@ -79,15 +83,17 @@ def run_frame(
     Returns:
         A DataFrame with the rows and columns of `frame` in their order, and beside them `answer`, `status`, `error`,
         `finish_reason`, the token counts of `Usage` and `total_s`, all with nullable types; and with `into` the values,
-        `parsed`. The status is `complete`, `incomplete` (the answer broke off), `failed` (`error` says why; what had
-        come stands in `answer`) or `skipped` (the row has no value for the prompt, and nobody was asked).
+        `parsed`. Where columns have several levels, these names stand in the first. The status is `complete`,
+        `incomplete` (the answer broke off), `failed` (`error` says why; what had come stands in `answer`) or `skipped`
+        (the row has no value for the prompt, and nobody was asked).
 
     Raises:
         ConfigurationError: If an argument, setting or column is wrong, or a key is missing; before anything is sent.
+            One that comes later, after other rows have come, is its row's failure.
         FrameInterrupt: If it is interrupted; it has the rows that are done. What is on its way is not waited for.
     """
     parts = _parts(prompt, frame)
-    if taken := sorted(RESULTS & {str(name) for name in frame.columns}):
+    if taken := sorted(RESULTS & {str(name) for name in frame.columns.get_level_values(0)}):
         raise ConfigurationError(
             f"the frame has columns that the results need: {', '.join(taken)}", hint="Rename them."
         )
@@ -170,19 +176,39 @@ def _asked(driver: BasePromptDriver, fill: Callable[[], str | None], settings: M
         if (question := fill()) is None:
             return _Row("skipped", error="a column of the prompt has no value in this row")
         response = driver.run(question, **settings)
-    except ConfigurationError:
+    except (ConfigurationError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001  # one row's failure is told in its row
+    except BaseException as error:  # noqa: BLE001  # one row's failure is told in its row, also where it means to exit
         partial = getattr(error, "partial", None)
-        kind = (isinstance(error, LLMNeutralError) and error.type) or type(error).__name__
-        return _Row("failed", partial if isinstance(partial, NormalizedResponse) else None, f"{kind}: {error}")
+        return _Row("failed", partial if isinstance(partial, NormalizedResponse) else None, _told(error))
     if response.error is not None:  # on_error="return"
         return _Row("failed", response, f"{response.error.type}: {response.error.message}")
     return _Row("complete" if response.complete else "incomplete", response)
 
 
+def _told(error: BaseException) -> str:
+    """What went wrong in a row."""
+    return f"{(isinstance(error, LLMNeutralError) and error.type) or type(error).__name__}: {error}"
+
+
+def _settled(found: _Row | BaseException, refused: list[ConfigurationError]) -> _Row:
+    if isinstance(found, ConfigurationError):
+        refused.append(found)
+        return _Row("failed", error=_told(found), is_refused=True)
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _has_come(row: _Row) -> bool:
+    return not row.is_refused and row.status not in ("interrupted", "skipped")
+
+
 def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None:
-    """Asks for each row, so many at the same time; what is raised ends it, and leaves the rows that are done."""
+    """Asks for each row, so many at the same time; what is raised ends it, and leaves the rows that are done.
+
+    A `ConfigurationError` ends it if the first ones asked are all refused so: then it is no row's own.
+    """
     waiting, stopped = deque(range(len(rows))), threading.Event()
     finished: queue.SimpleQueue[tuple[int, _Row | BaseException]] = queue.SimpleQueue()
 
@@ -201,15 +227,16 @@ def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None
         for _ in range(min(concurrency, len(rows))):
             start(work)
         left = len(rows)
+        refused: list[ConfigurationError] = []
         while left:
             try:
                 place, found = finished.get(timeout=LOOK_UP)
             except queue.Empty:
                 continue
-            if isinstance(found, BaseException):
-                raise found
-            rows[place] = found
+            rows[place] = _settled(found, refused)
             left -= 1
+            if len(refused) >= (concurrency if left else 1) and not any(map(_has_come, rows)):
+                raise refused[0]
     finally:
         stopped.set()
 
@@ -234,6 +261,9 @@ def _with_results(frame: Any, rows: Sequence[_Row], into: Any) -> Any:
         for place, response in enumerate(responses):
             columns["parsed"].iat[place] = None if response is None else response.parsed
     results = pandas.DataFrame(columns | _counted(responses)).set_axis(frame.index)
+    if below := frame.columns.nlevels - 1:
+        names = [(name, *[""] * below) for name in results.columns]
+        results.columns = pandas.MultiIndex.from_tuples(names, names=frame.columns.names)
     return pandas.concat([frame, results], axis="columns")
 
 
@@ -244,9 +274,14 @@ def _counted(responses: Sequence[NormalizedResponse | None]) -> dict[str, Any]:
     given = [NormalizedResponse(Message("assistant")) if response is None else response for response in responses]
     reasons = [None if response is None else response.finish_reason for response in responses]
     seconds = [None if response.metadata is None else response.metadata.total for response in given]
-    counts = {name: [getattr(response.usage, name) for response in given] for name in COUNTS}
+    counts = {name: [_count(getattr(response.usage, name)) for response in given] for name in COUNTS}
     return {
         "finish_reason": pandas.array(reasons, dtype="string"),
         **{name: pandas.array(values, dtype="Int64") for name, values in counts.items()},
         "total_s": pandas.array(seconds, dtype="Float64"),
     }
+
+
+def _count(value: Any) -> int | None:
+    """A count as a column can hold it; what is none is not known."""
+    return int(value) if hasattr(value, "__index__") and 0 <= value <= LARGEST_COUNT else None

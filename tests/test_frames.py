@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -191,6 +192,56 @@ def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
     assert len(driver.heard) <= asked + concurrency < 20, "nothing more is begun"
 
 
+@pytest.mark.parametrize("concurrency", [1, 2, 4])
+def test_a_late_mistake_is_its_row_s(concurrency: int) -> None:
+    """What has come before it is not lost, nor what is on its way."""
+
+    def say(text: str) -> str:
+        if text == "Lima":
+            raise ConfigurationError("not in this one")
+        time.sleep(0.05)
+        return text
+
+    found = run_frame(CITIES, "{{city}}", Saying(say), concurrency=concurrency)
+    assert found["status"].tolist() == ["complete", "complete", "failed"]
+    assert "not in this one" in found["error"].iloc[2]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 50])
+def test_a_mistake_of_all_rows_ends_it_soon(concurrency: int) -> None:
+    def say(text: str) -> str:
+        raise ConfigurationError("not here")
+
+    driver = Saying(say)
+    frame = pandas.DataFrame({"a": [None, *range(40)]}, dtype="object")
+    with pytest.raises(ConfigurationError, match="not here"):
+        run_frame(frame, "{{a}}", driver, concurrency=concurrency)
+    assert concurrency <= len(driver.heard) or concurrency > 40
+
+
+@pytest.mark.parametrize("wanted", [SystemExit(3), GeneratorExit(), asyncio.CancelledError("off")])
+def test_a_driver_that_means_to_exit_fails_in_its_row(wanted: BaseException) -> None:
+    def say(text: str) -> str:
+        if text == "Rome":
+            raise wanted
+        return text
+
+    found = run_frame(CITIES, "{{city}}", Saying(say), concurrency=1)
+    assert found["status"].tolist() == ["complete", "failed", "complete"]
+    assert found["error"].iloc[1] == f"{type(wanted).__name__}: {wanted}"
+
+
+def test_columns_of_several_levels_stay_so() -> None:
+    columns = pandas.MultiIndex.from_tuples([("a", "b"), ("a", "c")], names=["one", "two"])
+    found = run_frame(pandas.DataFrame([["x", "y"]], columns=columns), "{{('a', 'c')}}", Saying())
+    assert found["a"].columns.tolist() == ["b", "c"]
+    assert found["answer"].tolist() == ["y"]
+    assert found.columns.names == ["one", "two"]
+    assert (found["status"] != "complete").sum() == 0
+    with pytest.raises(ConfigurationError, match="the results need: answer"):
+        run_frame(found, "{{('a', 'c')}}", Saying())
+
+
 def test_the_driver_of_defaults() -> None:
     driver = Saying()
 
@@ -240,6 +291,13 @@ def test_a_table_of_usage() -> None:
     assert len(usage_frame([])) == 0
     with pytest.raises(ConfigurationError, match="a str is none"):
         usage_frame(["m"])
+
+
+@given(st.one_of(st.integers(), st.floats(), st.just("many")))
+def test_any_count_of_a_provider_has_a_place(count: Any) -> None:
+    found = usage_frame([NormalizedResponse(Message("assistant"), usage=Usage(output_total=count))])["output_total"]
+    fits = isinstance(count, int) and 0 <= count < 2**63
+    assert found.tolist() == ([count] if fits else [pandas.NA])
 
 
 def test_pandas_is_loaded_when_it_is_needed() -> None:
