@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextvars import copy_context
 from typing import Any
 
-from llmneutral_widgets.cells import Key, Run, Runs
+from llmneutral_widgets.cells import RUNS, Key, Run, Runs, is_other_task
 
 
 def test_questions_of_a_cell_are_counted() -> None:
@@ -65,3 +66,22 @@ def test_a_thread_that_outlives_its_cell_is_of_none() -> None:
         "while another runs": None,
         "without, while another runs": None,
     }
+
+
+async def test_a_callback_is_no_task_of_the_cell() -> None:
+    """Whether a cell is running, or has ended by the time it is called."""
+    found: list[bool] = []
+    RUNS.begin("cell")
+    try:
+        assert not is_other_task()
+        asyncio.get_running_loop().call_soon(lambda: found.append(is_other_task()))
+        await asyncio.sleep(0)
+    finally:
+        RUNS.end()
+    asyncio.get_running_loop().call_soon(lambda: found.append(is_other_task()))
+    await asyncio.sleep(0)
+    assert found == [True, True]
+
+
+def test_without_a_loop_there_is_no_task() -> None:
+    assert not is_other_task()

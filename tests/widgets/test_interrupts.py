@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,26 @@ def test_a_press_while_a_task_asks_cancels_it_and_the_kernel_lives_on(tmp_path: 
         assert ran.seconds < 8
         assert ran.error == "CancelledError"
         assert kernel.run("kept.status").plain == "'interrupted'"
+        assert kernel.run("1 + 1").plain == "2"
+
+
+ASKS = {
+    "a magic": 'get_ipython().run_line_magic("prompt", "-p {{config}} -o kept Hi")',
+    "show": "show(config.prompt_driver.stream('Hi'))",
+}
+
+
+@pytest.mark.parametrize("code", ASKS.values(), ids=ASKS)
+def test_a_press_while_a_callback_asks_leaves_the_kernel_alive(tmp_path: Path, code: str) -> None:
+    """What leaves a callback of the loop leaves the loop, unless it is an error or a cancellation."""
+    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
+        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral\nshow = llmneutral.widgets.show")
+        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
+        kernel.run(f"later = asyncio.get_running_loop().call_later(0.2, lambda: {code})")
+        assert server.asked(5.0)
+        time.sleep(0.5)
+        kernel.interrupt()
+        assert server.closes(3.0)
         assert kernel.run("1 + 1").plain == "2"
 
 

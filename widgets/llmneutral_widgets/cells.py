@@ -24,15 +24,15 @@ def shell() -> Any:
 
 
 def is_other_task() -> bool:
-    """Whether this runs in a task that is not the one that runs the cell: whoever awaits it runs the event loop.
+    """Whether an event loop runs this in something else than the task of the cell: in another one, or in a callback.
 
-    A KeyboardInterrupt that leaves such a task ends the event loop, and with it the kernel.
+    A KeyboardInterrupt that leaves it ends the event loop, and with it the kernel.
     """
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no loop is running here
         return False
-    return task is not None and task is not RUNS.current.task
+    return task is None or task is not RUNS.current.task
 
 
 def number_of(shell: Any) -> int | None:

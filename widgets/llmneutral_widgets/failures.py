@@ -61,7 +61,7 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
 
 
 def of_task(error: BaseException) -> BaseException:
-    """Returns what may leave a magic: in a task beside the cell's an interrupt is its cancellation."""
+    """Returns what may leave a magic: in a task beside the cell's, or in a callback, an interrupt is a cancellation."""
     if not isinstance(error, KeyboardInterrupt) or not is_other_task():
         return error
     return _rendered(CancelledError(), error._render_traceback_, current_secrets())  # type: ignore[attr-defined]
