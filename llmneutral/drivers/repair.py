@@ -112,11 +112,18 @@ class Asked:
     def response(self) -> NormalizedResponse:
         """The last answer, finished or as far as it has come; its usage and metadata are those of all calls.
 
-        `parsed` is the validated value; what does not fit is left out, with a note.
+        `parsed` is the validated value; what does not fit is left out, with a note. So it is where it cannot even be
+        checked: a schema that points elsewhere, or a validator that fails, is raised by the call, and loses no text.
         """
         if self._final is not None:
             return self._final
-        return self._summed(pipeline.parsed_by(self.call.response, self.plan))
+        response = self.call.response
+        try:
+            found = pipeline.parsed_by(response, self.plan)
+        except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything
+            said = self.call.clean(f"the value cannot be checked: {error}")
+            found = msgspec.structs.replace(response, notes=(*response.notes, said))
+        return self._summed(found)
 
     @property
     def parsed_partial(self) -> Any:
@@ -184,7 +191,8 @@ class Asked:
                 yield from self._asked_again(verdict.problems)
             if self._after is not None and self.call.response.error is None:
                 self._after(self.response)
-        except Exception:
+        except Exception as error:
+            self.call.keep_partial(error)
             yield from self._ended()
             raise
         yield from self._ended()

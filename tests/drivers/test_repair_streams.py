@@ -11,8 +11,10 @@ import pytest
 from llmneutral import (
     BaseEvent,
     BasePromptDriver,
+    ConversionError,
     FinishPromptEvent,
     ParsedPartialEvent,
+    PromptStack,
     RepairTurnEvent,
     StructuredOutputError,
 )
@@ -180,3 +182,16 @@ def test_parsed_partial_begins_anew_with_a_repair(strategy: str) -> None:
     values: list[tuple[str, Any]] = [(delta.kind, stream.parsed_partial) for delta in stream]
     at = [kind for kind, _ in values].index("repair")
     assert (values[at - 1][1], values[at][1], values[-1][1]) == (BAD, None, GOOD)
+
+
+def test_a_value_that_cannot_be_checked_loses_no_text() -> None:
+    """It is no matter of the answer: the call raises it, and nobody is asked again."""
+    schema = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+    made = Scripted(chunks([("text", '{"a": 1}')]))
+    stack = PromptStack.from_artifact("Hi")
+    stack.output_schema = schema
+    stream = made.stream(stack)
+    with pytest.raises(ConversionError, match="elsewhere"):
+        list(stream)
+    assert (stream.response.text, stream.response.parsed, len(made.sent)) == ('{"a": 1}', None, 1)
+    assert "cannot be checked" in stream.response.notes[-1]

@@ -31,6 +31,11 @@ def chat(server: Loopback, **options: Any) -> Any:
     return llmneutral.LocalServerDriversConfig("m", base_url=f"{server.url}/v1", **options).prompt_driver
 
 
+def answered(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
 def test_an_answer_is_an_exchange_with_everything() -> None:
     sink = CollectSink()
     with Loopback(talk("Fine, thanks.")) as server:
@@ -272,6 +277,24 @@ def test_an_answer_that_cannot_be_read_ends_the_output_and_is_kept(monkeypatch: 
     assert outcome.exchange is not None
     assert outcome.exchange.status == "failed"
     assert sink.exchange is outcome.exchange
+
+
+ELSEWHERE = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("run_tools", [True, False])
+def test_an_answer_whose_value_cannot_be_checked_keeps_its_text(stream: bool, run_tools: bool) -> None:
+    sink = CollectSink()
+    stack = llmneutral.PromptStack.from_artifact("Hi")
+    stack.output_schema = ELSEWHERE
+    with Loopback(talk('{"a": 1}') if stream else whole(answered('{"a": 1}'))) as server:
+        outcome = ask(question(chat(server), stack=stack, stream=stream, run_tools=run_tools), sink)
+    assert isinstance(outcome.error, llmneutral.ConversionError)
+    assert outcome.exchange is not None
+    assert sink.exchange is outcome.exchange
+    assert (outcome.exchange.status, outcome.exchange.text, outcome.exchange.parsed) == ("failed", '{"a": 1}', None)
+    assert outcome.exchange.conversion is not None
 
 
 class Odd(Echo):
