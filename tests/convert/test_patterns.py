@@ -33,7 +33,7 @@ texts = st.text("abé1. ", max_size=12)
 
 @given(st.one_of(anchored, looking), texts)
 def test_a_pattern_is_found_where_python_finds_it(pattern: str, text: str) -> None:
-    assert found(pattern, text) in (re.search(pattern, text) is not None, None)
+    assert found(pattern, text) in (re.search(pattern, text, re.ASCII) is not None, None)
 
 
 @given(anchored, texts)
@@ -100,12 +100,64 @@ def test_how_long_a_text_may_be_for_a_pattern_that_goes_back(pattern: str, longe
         (r"\d{1,1000}{1000}", "1", None),
         ("(?<broken", "a", None),
         ("[", "a", None),
+        (r"^\d+$", "١٢٣", False),  # ASCII, as in ECMA
+        (r"^\D+$", "١٢٣", True),
+        (r"^\w+$", "été", False),
+        (r"^\W$", "é", True),
+        (r"^[^\w]$", "é", True),
+        (r"^[\w-.]+$", "a-b.c", True),
+        (r"^[\w-.]+$", "`", False),  # no range from `_` on
+        (r"^[!-\d]+$", "!-1", True),
+        (r"^[!-\d]+$", "/", False),
+        (r"^[\d-\s]+$", "1 -", True),
+        (r"^[\\d]$", "1", False),
+        (r"^[\D]$", "1", False),
+        (r"^\s\s$", "\u00a0\ufeff", True),
+        (r"^\s$", "\x85", False),
+        (r"^\S$", "\x1c", True),
+        (r"\bfoo\b", "éfoo", True),
+        (r"^(?!x)\bfoo\b$", "foo", True),
+        (r"^(?!x)\d+$", "١٢", False),
+        (r"(?=\bfoo)", "éfoo", True),
+        (r"^(?!x)[^\S]$", "\ufeff", True),
         ("^a.c$", "a\ud800c", True),
         ("^.\ud800", "a\ud800", True),
     ],
 )
 def test_what_is_read_how(pattern: str, text: str, is_found: bool | None) -> None:
     assert found(pattern, text) is is_found
+
+
+@given(st.characters(), st.sampled_from("dDwWsS"), st.sampled_from(("{}", "[{}]", "[^{}]", "(?!ab){}", "[-{}-]")))
+def test_classes_are_those_of_ecma(sign: str, letter: str, written: str) -> None:
+    spaces = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+    in_class = {"d": sign in "0123456789", "w": re.match(r"(?a)\w", sign) is not None, "s": sign in spaces}
+    fits = in_class[letter.lower()] is letter.islower()
+    if written.startswith("[-"):
+        fits = fits or sign == "-"
+    assert found(f"^{written.format(chr(92) + letter)}$", sign) is (fits is not written.startswith("[^"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "length", "is_found"),
+    [
+        ("(a{100}){100}", 5_000, False),
+        ("(a{100}){100}", 5_001, None),
+        ("a[ab]{3000}c", 50_000, None),
+        ("((a{0,30}){30}){30}c", 5_000, None),
+        ("^[ab]*a[ab]{1000}c", 100_000, None),
+        ("^(a{50}){50}$", 1_000_000, False),  # what lies behind the longest that fits is never met
+        ("^.{1,5000}$", 1_000_000, False),
+        ("^[a-z]+$", 1_000_000, True),
+        ("^(?:[a-z]{1,63}-)*[a-z]{1,63}$", 300_000, False),
+    ],
+)
+def test_what_is_counted_costs_no_more_than_it_may(pattern: str, length: int, is_found: bool | None) -> None:
+    began = time.process_time()
+    assert found(pattern, "a" * length) is is_found
+    assert time.process_time() - began < SECONDS
+    if is_found is None:
+        assert "characters could take it too long" in unchecked(pattern)
 
 
 def test_what_was_not_checked_is_said_once() -> None:
