@@ -53,9 +53,8 @@ def _key(head: str, rest: str) -> Pattern:
 
 def _bearer(head: str, word: str) -> Pattern:
     """A token behind `bearer`, but not what is a word of a sentence there."""
-    return _pattern(
-        "bearer", rf"({_first(head)}{_GAP}{{1,4}})(?!•|{word}(?![\w~+/=-]|\.\w))[\w.~+/=-]{{6,4000}}", rf"\1{MASK}"
-    )
+    none = rf"{_HIDDEN}|{_PLACEHOLDER}|{word}(?![\w~+/=-]|\.\w)"
+    return _pattern("bearer", rf"({_first(head)}{_GAP}{{1,4}})(?!{none})[\w.~+/=-]{{6,4000}}", rf"\1{MASK}")
 
 
 _QUOTE = r"(?:b?\\{0,64}(?:[\"']|&(?:quot|apos|#34|#39|#x27);)|\\{1,64}|%(?:25){0,3}2[27])"
@@ -63,9 +62,26 @@ _QUOTE = r"(?:b?\\{0,64}(?:[\"']|&(?:quot|apos|#34|#39|#x27);)|\\{1,64}|%(?:25){
 _GAP = r"(?:\s|\+|%(?:25){0,3}20)"
 _COLON = r"(?:[:=]|%(?:25){0,3}3[AD])"
 _SCHEME = r"(?:bearer|basic|token|apikey)"
-_SIGN = r"(?:[^\s\"',;<>&\\%]|%(?!(?:25){0,3}(?:2[27C]|7D|3B|0[AD]))|\\{1,64}/)"
+_SIGN = r"(?:[^\s\"'`,;<>&\\%]|%(?!(?:25){0,3}(?:2[27C]|7D|3B|0[AD]))|\\{1,64}/)"
 _VALUE = rf"{_SIGN}{{6,4000}}"
 """What a header holds: up to its closing quote, whatever that is written like."""
+
+# What stands in the place of a key, in answers and examples: a variable, a field of a template, a word of advice, dots.
+_NAME = r"_{0,2}[a-z]{1,24}\d{0,2}(?:[._-]{1,2}[a-z]{1,24}\d{0,2}){0,6}"
+"""A name, as variables and their fields have: digits stand at the ends of its words, which they do in no key."""
+_CONSTANT = r"(?-i:[A-Z]{2,16}(?:_[A-Z]{2,16}){0,5}_(?:\d{1,2}|[A-Z]{2,16}))"
+_FIELD = rf"\$?\{{{{1,3}}\s?{_NAME}(?:[\[(][^{{}},|\n]{{0,60}}[\])])?(?:![rsa])?\s?\}}{{1,3}}"
+_ADVICE = r"\[?your[a-z]{0,16}(?:[_-][a-z]{1,16}){0,6}\]?|(?:[a-z]{1,8}[_-]){0,4}(?:x{3,64}|\*{3,64}|\.{3}|\u2026)"
+_OF_PROCESS = r"(?:process\.env|os\.environ|os\.getenv|import\.meta\.env)(?:\.\w{1,60}|(?=[\[(]|\.get\())"
+_END = rf"(?!(?![.,:;!?)\]}}#]){_SIGN}|[.:#][\w$%{{])"
+_PLACEHOLDER = (
+    rf"(?:\$(?:\(|(?:env:)?{_NAME}{_END}|\w{{0,8}}\[)|{_FIELD}{_END}|%{_NAME}%{_END}|%\({_NAME}\)s"
+    rf"|(?:{_ADVICE}|{_CONSTANT}){_END}|{_OF_PROCESS})"
+)
+_HIDDEN = r"•|\\+u2022"
+_OF_ADDRESS = rf"(?:\$(?-i:[A-Z_]{{2,60}})|{_FIELD}|%{_NAME}%|{_ADVICE}|{_CONSTANT})"
+_NO_USER = rf"(?!(?:git|:|(?:[a-z_]{{0,16}}:|{_OF_ADDRESS}:)?{_OF_ADDRESS})(?:@|%40))"
+"""Before the `@` of an address: the user of all repositories, or placeholders."""
 
 
 HEADERS = ("api-key", "x-amz-security-token", "authorization")
@@ -78,15 +94,16 @@ def _header(name: str) -> Pattern:
 
     What may be a sentence (`authorization: required`), a list of names or code is none: there, a key has a digit.
     """
-    plain = rf"{_QUOTE}?{_GAP}{{0,4}}{_COLON}{_GAP}{{0,4}}{_QUOTE}?"
+    plain = rf"{_QUOTE}?{_GAP}{{0,4}}{_COLON}{_GAP}{{0,4}}(?:{_QUOTE}|`)?"
     comma = rf"{_QUOTE}(?:,|%(?:25){{0,3}}2C){_GAP}{{0,4}}{_QUOTE}"
     named = rf"{comma}value{_QUOTE}{_COLON}{_GAP}{{0,4}}{_QUOTE}"
     pair = rf"{comma}(?!x-)(?=[^\"'\s\d]{{0,40}}\d)"
     words = "*" if name == "authorization" else "+"
     code = rf"(?<![\"';])[a-z]{{1,24}}(?:[._]{{1,2}}[a-z]{{1,24}}){words}(?![\w.~+/=%-])"
+    code += rf"|(?<![\"';]){_NAME}[\[(]"
     code += rf"|(?:\w{{1,20}}-){{0,4}}(?:{_NAMES})(?![\w-])"
     before = rf"{re.escape(name)}(?:{plain}|{named}|{pair})(?:{_SCHEME}{_GAP}{{1,4}}|(?!{_SCHEME}\b|{code}))"
-    return _pattern(name, rf"({before})(?!•|\\+u2022){_VALUE}", rf"\1{MASK}")
+    return _pattern(name, rf"({before})(?!{_HIDDEN}|{_PLACEHOLDER}){_VALUE}", rf"\1{MASK}")
 
 
 def _octet_but(codes: str) -> str:
@@ -135,15 +152,19 @@ PATTERNS: tuple[Pattern, ...] = (
         rf"\1{MASK}",
     ),
     *map(_header, HEADERS),
-    _pattern("://", r"(?<=://)[^\s/@\"'<>?#]{1,500}@", f"{MASK}@"),
-    _pattern(r":\/\/", r"(?<=:\\/\\/)[^\s/@\"'<>?#\\]{1,500}@", f"{MASK}@"),
-    _pattern("%3a//", r"(?<=%3A//)[^\s/@\"'<>?#]{1,500}(?:@|%40)", f"{MASK}@"),
+    _pattern("://", rf"(?<=://){_NO_USER}[^\s/@\"'<>?#]{{1,500}}@", f"{MASK}@"),
+    _pattern(r":\/\/", rf"(?<=:\\/\\/){_NO_USER}[^\s/@\"'<>?#\\]{{1,500}}@", f"{MASK}@"),
+    _pattern("%3a//", rf"(?<=%3A//){_NO_USER}[^\s/@\"'<>?#]{{1,500}}(?:@|%40)", f"{MASK}@"),
     _pattern(
         "2f%",
-        rf"(%(?:25){{0,3}}3A(?:%(?:25){{0,3}}2F){{2}})(?:{_octet_but('2F|40|3F|23|0A')}){{1,500}}(%(?:25){{0,3}}40)",
+        rf"(%(?:25){{0,3}}3A(?:%(?:25){{0,3}}2F){{2}})(?!git%)(?:{_octet_but('2F|40|3F|23|0A')}){{1,500}}(%(?:25){{0,3}}40)",
         rf"\1{MASK}\2",
     ),
-    _pattern("=", rf"((?:[?&](?:amp;)?|\\u0026)(?:{_SIGNED})=)(?!•|\\+u2022)[^&\s\"'<>#\\]{{4,4000}}", rf"\1{MASK}"),
+    _pattern(
+        "=",
+        rf"((?:[?&](?:amp;)?|\\u0026)(?:{_SIGNED})=)(?!{_HIDDEN}|{_PLACEHOLDER})[^&\s\"'<>#\\]{{4,4000}}",
+        rf"\1{MASK}",
+    ),
     _pattern(
         "3d",
         rf"(%(?:25){{0,3}}(?:3F|26)(?:{_SIGNED})%(?:25){{0,3}}3D)(?!•)(?:{_octet_but('26|23|22|0A')}){{4,4000}}",
