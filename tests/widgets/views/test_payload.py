@@ -298,6 +298,24 @@ def test_a_badge_says_which_columns_it_is_about() -> None:
     assert flag(True, False, True) == "renamed: 2 of 3"
 
 
+def test_of_a_block_that_is_sent_only_a_part_can_be_dropped() -> None:
+    """Its cache mark, say: what is crossed out in one column may stand in the next."""
+    change = {"kind": "dropped", "step": "marks", "why": "it has no such mark", "refs": [[0, 0]]}
+    refused = {**change, "kind": "refused"}
+    payload = {"contents": ["x"]}
+    kept = Column(api="kept", payload=payload, trace={"/contents/0": [[0, 0]]}, changes=[change])
+    gone = Column(api="gone", payload={"contents": []}, changes=[change])
+    none = Column(api="none", error={"message": "no", "refs": [[0, 0]]}, changes=[refused])
+    message = {"role": "user", "content": [{"type": "text", "text": "x", "cache": True}]}
+
+    def badges(*columns: Column) -> list[str]:
+        return re.findall(r"<mark title=[^>]*>(.*?)</mark>", row_of(comparison([message], columns), "0 user")[0])
+
+    assert badges(kept) == ["in part dropped"]
+    assert badges(gone) == ["dropped"]
+    assert badges(kept, gone, none) == ["in part dropped: kept", "dropped: gone", "refused: none"]
+
+
 def test_a_reader_is_told_what_the_columns_and_their_words_are() -> None:
     head = shown().partition("<thead>")[2].partition("</thead>")[0]
     first = re.findall(r"<th[^>]*>(.*?)</th>", head)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from llmneutral_widgets.views.page import Html, count, doc_link, fold, join, tag
@@ -67,16 +67,19 @@ def counted(changes: Sequence[Change]) -> str:
     return f"{count(len(changes), 'change')}: " + ", ".join([f"{number} {kind}" for kind, number in counts.items()])
 
 
-def flags(found: Mapping[Told, Sequence[str]], columns: int) -> list[Html]:
+def flags(found: Mapping[Told, Sequence[str]], columns: int, sent: Container[str] = ()) -> list[Html]:
     """Returns what became of a block, a word for each kind of change, with the APIs it was done for.
 
     Args:
         found: Its changes, each with its APIs.
         columns: How many APIs are shown; of a single one it need not be said which.
+        sent: The APIs that are sent the block: what is dropped for them is a part of it (its cache mark, say).
     """
     kinds: dict[str, dict[str, None]] = {}
     for change, apis in found.items():
-        kinds.setdefault(change.kind, {}).update(dict.fromkeys(apis))
+        for api in apis:
+            is_part = change.kind == "dropped" and api in sent
+            kinds.setdefault(f"{'in part ' if is_part else ''}{change.kind}", {})[api] = None
     return [
         join([tag("mark", f"{kind}{_where([*apis], columns)}", title=f"for {', '.join(apis)}"), " "])
         for kind, apis in kinds.items()

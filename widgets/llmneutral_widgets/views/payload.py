@@ -254,13 +254,14 @@ class _Comparison:
     def block(self, number: int, index: int, block: Mapping[str, Any], place: Mapping[Ref, int]) -> Html:
         """A block of the source, closed; its changes are counted outside and told inside."""
         told = self.changes.get((number, index), {})
+        sent = {self.columns[i].api for i, refs in enumerate(self.rendered) if (number, index) in refs}
         label = tag("small", f"{number}.{index}", style=RIGHT)
         summary = join(
             [
                 label,
                 tag("span", kind_of(block), class_="kind"),
                 " ",
-                *flags(told, len(self.columns)),
+                *flags(told, len(self.columns), sent),
                 preview(block),
             ]
         )
