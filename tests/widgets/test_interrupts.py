@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llmneutral_widgets import interrupts, session
+from llmneutral_widgets import display, interrupts, session
 from llmneutral_widgets.exchange import MIME
 from llmneutral_widgets.sinks import CollectSink, TextSink
 from tests.loopback import HOLD, Loopback, streamed
@@ -64,6 +64,53 @@ def test_a_press_while_the_answer_is_kept_loses_nothing(
     monkeypatch.undo()
     assert cells.run("%prompt -p {{echo}} again").error is None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+SHOWN = [
+    "llmneutral_widgets.display._exchange",
+    "llmneutral_widgets.exchange.Exchange.to_json",
+    "llmneutral_widgets.sinks.DisplaySink.finish",
+    "llmneutral.drivers.streams.PromptStream.close",
+]
+
+
+@pytest.mark.parametrize("way", ["show", "await show"])
+@pytest.mark.parametrize("stops", [False, True], ids=["at the end", "the second press"])
+@pytest.mark.parametrize("place", SHOWN)
+def test_a_press_while_a_shown_stream_ends_loses_nothing(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, place: str, stops: bool, way: str
+) -> None:
+    holder, _, name = place.rpartition(".")
+    name = "aclose" if name == "close" and way != "show" else name
+    holder = holder.replace(".PromptStream", ".AsyncPromptStream") if way != "show" else holder
+    module, _, owner = holder.rpartition(".")
+    kind = getattr(__import__(module, fromlist=[owner]), owner)
+    original = getattr(kind, name)
+
+    def pressed(*args: Any, **named: Any) -> Any:
+        press()
+        return original(*args, **named)
+
+    monkeypatch.setattr(kind, name, pressed)
+    cells.run("show = __import__('llmneutral').widgets.show")
+    text = "One stop two" if stops else "One two"
+    stream = "stream" if way == "show" else "astream"
+    ran = cells.run(f"shown = {way}(echo.{stream}('{text}'))")
+    assert isinstance(ran.error, KeyboardInterrupt), "queued cells are not run"
+    (output,) = ran.outputs
+    assert output[MIME]["response"]["text"] == ("ONE STOP " if stops else "ONE TWO ")
+    assert output[MIME]["status"] == ("interrupted" if stops or "close" in name else "complete")
+    monkeypatch.undo()
+    assert cells.run(f"shown = {way}(echo.{stream}('again'))").error is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_stream_that_is_shown_by_a_tool_leaves_the_stop_button_alive(cells: Cells) -> None:
+    """It is one magic inside another: what waited while the stream was kept counts again for the one outside."""
+    with interrupts.heard():
+        display.show(cells.shell.user_ns["echo"].stream("One"))
+        with pytest.raises(KeyboardInterrupt):
+            press()
 
 
 def test_two_presses_lose_nothing_of_several(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ IPython is imported when something is shown, and not before.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from llmneutral_widgets.bundles import Bundle, bundle_of
 from llmneutral_widgets.cells import number_of, shell
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
-from llmneutral_widgets.interrupts import heard
+from llmneutral_widgets.interrupts import heard, hold, is_pressed
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
 
 
@@ -85,43 +86,84 @@ def _compared(found: Mapping[str, Any], source: Any) -> Bundle:
 
 def _show_stream(stream: Any) -> Exchange:
     here = sink()
-    here.start(_request(stream))
-    close: Callable[[], object] = getattr(stream, "close", _nothing)
-    try:
-        with heard():
-            for delta in stream:
-                here.push(delta)
-    except BaseException as error:
-        close()
-        here.abort(_exchange(stream, error), error)
-        found = _told(error)
-        if found is error:
-            raise
-        raise found from None
-    close()
-    exchange = _exchange(stream)
-    here.finish(exchange)
-    return exchange
+    with _calm(), heard():
+        return _kept(stream, here, _ended(stream, here))
 
 
 async def _show_async(stream: Any) -> Exchange:
     here = sink()
-    here.start(_request(stream))
-    close: Callable[[], Awaitable[object]] = getattr(stream, "aclose", _async_nothing)
+    error = await _ended_async(stream, here)
+    with _calm(), heard():
+        hold()
+        return _kept(stream, here, error)
+
+
+def _ended(stream: Any, here: Sink) -> BaseException | None:
+    """Shows what comes, closes the stream, and returns what ended it early; from then on a press waits."""
+    close: Callable[[], object] = getattr(stream, "close", _nothing)
+    error: BaseException | None = None
     try:
-        async for delta in stream:
-            here.push(delta)
+        try:
+            here.start(_request(stream))
+            for delta in stream:
+                here.push(delta)
+        except BaseException as raised:  # noqa: BLE001  # an interrupt too: what has come is shown before it goes on
+            error = raised
+        finally:
+            close()
+        hold()
+    except BaseException as late:  # noqa: BLE001  # a press while the stream was closed
+        hold()
+        error = late if error is None else error
+    return error
+
+
+async def _ended_async(stream: Any, here: Sink) -> BaseException | None:
+    close: Callable[[], Awaitable[object]] = getattr(stream, "aclose", _async_nothing)
+    error: BaseException | None = None
+    try:
+        try:
+            here.start(_request(stream))
+            async for delta in stream:
+                here.push(delta)
+        except BaseException as raised:  # noqa: BLE001  # as above; a cancellation too
+            error = raised
+        finally:
+            await close()
+    except BaseException as late:  # noqa: BLE001  # as above
+        error = late if error is None else error
+    return error
+
+
+def _kept(stream: Any, here: Sink, error: BaseException | None) -> Exchange:
+    """Ends the output with what has come, and lets go of a press that waits."""
+    exchange: Exchange | None = None
+    try:
+        exchange = _exchange(stream, error)
+    except Exception as broken:  # noqa: BLE001  # a stream of the user's own that cannot tell its answer
+        error = broken if error is None else error
+    if error is not None:
+        here.abort(exchange, error)
+    elif exchange is not None:
+        here.finish(exchange)
+    if is_pressed() and (error is None or isinstance(error, Exception)):
+        error = KeyboardInterrupt()
+    if error is not None:
+        raise error
+    assert exchange is not None  # without an error there is one
+    return exchange
+
+
+@contextlib.contextmanager
+def _calm() -> Iterator[None]:
+    """What leaves this block tells itself in a line, as a cell shows it."""
+    try:
+        yield
     except BaseException as error:
-        await close()
-        here.abort(_exchange(stream, error), error)
         found = _told(error)
         if found is error:
             raise
         raise found from None
-    await close()
-    exchange = _exchange(stream)
-    here.finish(exchange)
-    return exchange
 
 
 def _told(error: BaseException) -> BaseException:

@@ -61,7 +61,9 @@ def hold() -> None:
 
 
 def is_pressed() -> bool:
-    """Presses count again; tells whether one came meanwhile, which counts now."""
+    """Presses count again; tells whether one came meanwhile, which counts now. In other threads none does."""
+    if not _is_main():
+        return False
     pressed, _PRESSES.is_held, _PRESSES.is_pressed = _PRESSES.is_pressed, False, False
     return pressed
 
@@ -72,7 +74,7 @@ def let_go() -> None:
     Raises:
         KeyboardInterrupt: For one that came meanwhile.
     """
-    if _is_main() and is_pressed():
+    if is_pressed():
         raise KeyboardInterrupt
 
 
