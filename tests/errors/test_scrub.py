@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import llmneutral
 from llmneutral.errors import MASK, scrub
+from tests.placeholders import CODE, WHERE
 
 # Put together here, so that no scanner takes them for real ones.
 SECRETS = {
@@ -112,6 +114,33 @@ def test_places_within_json_within_json(place: str, secret: str) -> None:
 @pytest.mark.parametrize("text", PLAIN)
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert scrub(text) == text
+
+
+@pytest.mark.parametrize("spelled", [str, repr, json.dumps, lambda text: json.dumps(json.dumps(text))])
+@pytest.mark.parametrize(
+    "text", [*CODE, "api_key=os.environ['KEY']", 'api_key = config["key"]', "password: YOUR_PASSWORD"]
+)
+def test_what_stands_in_the_place_of_a_key_is_left_alone(text: str, spelled: Callable[[str], str]) -> None:
+    assert scrub(spelled(text)) == spelled(text)
+
+
+@pytest.mark.parametrize("where", [*WHERE, "api_key='{}'", 'password: "{}"'])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *SECRETS.values(),
+        *("plainkey-abc123", "0a1b2c3d4e5f6071", "YOUR_TOKEN-9f8a7b6c", "xxxx1234abcd5678", "sk-...9f8a7b6c5d"),
+    ],
+)
+def test_a_key_in_the_same_place_is_not(secret: str, where: str) -> None:
+    for text in (where.format(secret), f"{where.format('$TOKEN')}\n{where.format(secret)}\n"):
+        for spelled in (text, json.dumps(text), repr(text)):
+            assert secret not in scrub(spelled)
+
+
+@pytest.mark.parametrize("text", ["db://{user}:hunter2@h/x", "ssh://git:hunter2@h/x", "https://$USER:hunter2@h/x"])
+def test_a_password_beside_a_placeholder(text: str) -> None:
+    assert "hunter2" not in scrub(text)
 
 
 def test_known_secrets_are_taken_out_whatever_they_look_like() -> None:

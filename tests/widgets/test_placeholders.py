@@ -12,46 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmneutral_widgets.scrub import MASK, Secrets, clean
+from tests.placeholders import CODE, WHERE
 from tests.widgets.test_key_forms import FORMS, b64, deep, unpacked
 
-CODE = (
-    'curl -H "Authorization: Bearer $OPENAI_API_KEY"',
-    'curl -H "Authorization: Bearer ${OPENAI_API_KEY}" -d @f',
-    "curl -H 'x-api-key: $ANTHROPIC_API_KEY' \\",
-    'curl -H "api-key: %AZURE_OPENAI_API_KEY%"',
-    'curl -H "x-api-key: $(cat key.txt)"',
-    '@{ "x-api-key" = "$env:ANTHROPIC_API_KEY" }',
-    '-H "Authorization: Bearer YOUR_TOKEN"',
-    "Authorization: Bearer your-api-key-here.",
-    "Authorization: Bearer <YOUR_TOKEN>",
-    "Authorization: Bearer {{token}}",
-    "authorization: Bearer ${{ secrets.API_KEY_2 }}",
-    "x-api-key: sk-ant-...",
-    "x-api-key: xxxxxxxxxxxx",
-    "x-api-key: ************",
-    'headers = {"x-api-key": config["key"]}',
-    'headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"]}',
-    'headers = {"x-api-key": os.environ.get("ANTHROPIC_API_KEY")}',
-    'headers = {"x-api-key": get_key2("anthropic")}',
-    '{"x-api-key": KEY_2}',
-    'headers: { "x-api-key": process.env.KEY1 }',
-    '"Authorization": `Bearer ${process.env.OPENAI_API_KEY}`',
-    '"x-api-key": `${key}`',
-    'headers = {"Authorization": f"Bearer {self.api_key!s}"}',
-    "headers = {'Authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}",
-    'headers = {"Authorization": "Bearer %(api_key)s" % settings}',
-    "https://h.example/v1beta/models?key=$GEMINI_API_KEY",
-    "https://h.example/v1beta/models?key=${GEMINI_API_KEY}&alt=sse",
-    "https://h.example/v1beta/models?alt=sse&key=YOUR_API_KEY",
-    'f"https://h.example/v1?key={api_key}"',
-    "postgresql://{user}:{password}@localhost/db",
-    "postgresql://admin:$PASSWORD@localhost/db",
-    "postgres://$USER:$PASS@host/db",
-    "postgres://${DB_USER}:${DB_PASS}@host/db",
-    "https://YOUR_TOKEN@host.example/x",
-    "pip install git+ssh://git@github.com/org/repo.git",
-    "redis://:@localhost",
-)
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "text": str,
     "JSON": deep(1),
@@ -68,10 +31,6 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 VALUES = (
     *("$OPENAI_API_KEY", "${OPENAI_API_KEY}", "{{token}}", "{api_key}", "<YOUR_TOKEN>", "YOUR_TOKEN", "your-key"),
     *("$key", "%API_KEY%", "xxxxxxxx", "sk-...", "{config['key']}"),
-)
-WHERE = (
-    *("Authorization: Bearer {}", "x-api-key: {}", '{{"x-api-key": "{}"}}', "authorization=Basic {}", "Bearer {}"),
-    *("https://h.example/?a=1&key={}&b=2", "https://{}@host.example/x", "https://me:{}@host.example/x"),
 )
 SECRETS = (
     *FORMS.values(),

@@ -1,0 +1,46 @@
+"""Code as it stands in answers, with what stands in the place of a key; and where keys stand in such code."""
+
+from __future__ import annotations
+
+CODE = (
+    'curl -H "Authorization: Bearer $OPENAI_API_KEY"',
+    'curl -H "Authorization: Bearer ${OPENAI_API_KEY}" -d @f',
+    "curl -H 'x-api-key: $ANTHROPIC_API_KEY' \\",
+    'curl -H "api-key: %AZURE_OPENAI_API_KEY%"',
+    'curl -H "x-api-key: $(cat key.txt)"',
+    '@{ "x-api-key" = "$env:ANTHROPIC_API_KEY" }',
+    '-H "Authorization: Bearer YOUR_TOKEN"',
+    "Authorization: Bearer your-api-key-here.",
+    "Authorization: Bearer <YOUR_TOKEN>",
+    "Authorization: Bearer {{token}}",
+    "authorization: Bearer ${{ secrets.API_KEY_2 }}",
+    "x-api-key: sk-ant-...",
+    "x-api-key: xxxxxxxxxxxx",
+    "x-api-key: ************",
+    'headers = {"x-api-key": config["key"]}',
+    'headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"]}',
+    'headers = {"x-api-key": os.environ.get("ANTHROPIC_API_KEY")}',
+    'headers = {"x-api-key": get_key2("anthropic")}',
+    '{"x-api-key": KEY_2}',
+    'headers: { "x-api-key": process.env.KEY1 }',
+    '"Authorization": `Bearer ${process.env.OPENAI_API_KEY}`',
+    '"x-api-key": `${key}`',
+    'headers = {"Authorization": f"Bearer {self.api_key!s}"}',
+    "headers = {'Authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}",
+    'headers = {"Authorization": "Bearer %(api_key)s" % settings}',
+    "https://h.example/v1beta/models?key=$GEMINI_API_KEY",
+    "https://h.example/v1beta/models?key=${GEMINI_API_KEY}&alt=sse",
+    "https://h.example/v1beta/models?alt=sse&key=YOUR_API_KEY",
+    'f"https://h.example/v1?key={api_key}"',
+    "postgresql://{user}:{password}@localhost/db",
+    "postgresql://admin:$PASSWORD@localhost/db",
+    "postgres://$USER:$PASS@host/db",
+    "postgres://${DB_USER}:${DB_PASS}@host/db",
+    "https://YOUR_TOKEN@host.example/x",
+    "pip install git+ssh://git@github.com/org/repo.git",
+    "redis://:@localhost",
+)
+WHERE = (
+    *("Authorization: Bearer {}", "x-api-key: {}", '{{"x-api-key": "{}"}}', "authorization=Basic {}", "Bearer {}"),
+    *("https://h.example/?a=1&key={}&b=2", "https://{}@host.example/x", "https://me:{}@host.example/x"),
+)
