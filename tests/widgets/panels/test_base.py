@@ -11,6 +11,7 @@ import pytest
 import llmneutral
 import llmneutral_widgets
 from llmneutral_widgets import session
+from llmneutral_widgets.exchange import Exchanges
 from llmneutral_widgets.panels import (
     WIDGET,
     Conversation,
@@ -198,10 +199,11 @@ def test_a_panel_that_is_closed_still_shows_what_is_saved(panel: Panel) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: DeltaView(5), "not a int"),  # type: ignore[arg-type]
+        (lambda: DeltaView(5), "not an int"),  # type: ignore[arg-type]
         (lambda: PayloadView(stack(), 5), "names of APIs"),  # type: ignore[arg-type]
         (lambda: UsageView(5), "list of dicts"),  # type: ignore[arg-type]
-        (lambda: StackView(5), "a panel shows a PromptStack"),
+        (lambda: StackView(5), "a panel shows a PromptStack, an Exchange, or a conversation by its name; not an int"),
+        (lambda: StackView(Exchanges()), "not an Exchanges, of which it shows one"),
         (lambda: Conversation().send(5), "a question is a text"),  # type: ignore[arg-type]
     ],
 )

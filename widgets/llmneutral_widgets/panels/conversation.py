@@ -14,6 +14,7 @@ from llmneutral_widgets.asking import Outcome, Question, ask_until
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
 from llmneutral_widgets.failures import cleaned
+from llmneutral_widgets.lines.options import a_kind
 from llmneutral_widgets.panel_sink import PanelSink, dispose
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.choosing import ProviderPicker
@@ -49,11 +50,12 @@ class Conversation(Panel):
         name: Name of the conversation in the session.
 
     Args:
-        stack: A `PromptStack` to begin with: its messages, tools, form of the answer and settings; or the name of a
-            conversation of this session, which is made if there is none; None is the current one.
+        stack: A `PromptStack` to begin with: its messages, tools, form of the answer and settings; an `Exchange`, after
+            whose answer it goes on; or the name of a conversation of this session, which is made if there is none;
+            None is the current one.
 
     Raises:
-        TypeError: If `stack` is neither.
+        TypeError: If `stack` is none of them.
     """
 
     def __init__(self, stack: Source = None) -> None:
@@ -138,7 +140,7 @@ class Conversation(Panel):
         """
         given = self.question.value if text is None else text
         if not isinstance(given, str):
-            raise TypeError(f"a question is a text, not a {type(given).__name__}")
+            raise TypeError(f"a question is a text, not {a_kind(given)}")
         if self.is_closed:
             raise RuntimeError(f"this panel is closed; widgets.Conversation({self.name!r}) goes on with it")
         if self.is_answering:

@@ -27,12 +27,13 @@ class PayloadView(Panel):
         more: The button that brings the next rows of a long conversation.
 
     Args:
-        stack: A `PromptStack`; the name of a conversation of this session; None is the current one.
+        stack: A `PromptStack`; an `Exchange`, of which it is what was sent; the name of a conversation of this session;
+            None is the current one.
         apis: API modes, or their short names; "all" is every one.
 
     Raises:
         OptionError: If an API is unknown, or there is no conversation of this name.
-        TypeError: If `stack` is neither, or `apis` no names.
+        TypeError: If `stack` is none of them, or `apis` no names.
     """
 
     def __init__(self, stack: Source = None, apis: str | Sequence[str] = comparing.MAIN) -> None:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets import session
 from llmneutral_widgets.bundles import cleaned, definition
-from llmneutral_widgets.lines.options import OptionError
+from llmneutral_widgets.exchange import Exchange, Exchanges
+from llmneutral_widgets.lines.options import OptionError, a_kind
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation
 
 Source = Any
-"""A `PromptStack`, a `session.Conversation`, the name of one, or None for the current one."""
+"""A `PromptStack`, an `Exchange`, a `session.Conversation`, the name of one, or None for the current one."""
 
 
 class Told(NamedTuple):
@@ -57,16 +58,50 @@ def conversation_of(source: Source) -> Conversation | None:
 
 
 def stack_of(source: Source) -> Any:
-    """Returns a stack of the user's.
+    """Returns a stack of the user's; of an exchange all that was said, its answer last.
 
     Raises:
-        TypeError: If it is none.
+        TypeError: If it is neither.
     """
     import llmneutral
 
     if isinstance(source, llmneutral.PromptStack):
         return source
-    raise TypeError(f"a panel shows a PromptStack, or a conversation by its name; not a {type(source).__name__}")
+    if isinstance(source, Exchange):
+        request = _request(source)
+        return _with_messages(request, [*request.messages, *source.turn[len(source.question) :]])
+    raise unshown("a panel shows a PromptStack, an Exchange, or a conversation by its name", source)
+
+
+def unshown(takes: str, given: Any) -> TypeError:
+    """Returns the error of a panel that cannot show what it was given.
+
+    Args:
+        takes: What it shows, in words.
+        given: What it was given: where several were asked, `-o` binds a list of exchanges.
+    """
+    several = ", of which it shows one: [0] is the first" if isinstance(given, Exchanges) else ""
+    return TypeError(f"{takes}; not {a_kind(given)}{several}")
+
+
+def _request(exchange: Exchange) -> Any:
+    """What was sent with an exchange, the history included; of one from a file what it added itself."""
+    import llmneutral
+
+    if exchange.stack is not None:
+        return exchange.stack
+    # Of tools a file keeps no more than their names.
+    return llmneutral.PromptStack(
+        exchange.question, output_schema=exchange.output_schema, settings=dict(exchange.settings)
+    )
+
+
+def _with_messages(stack: Any, messages: Sequence[Any]) -> Any:
+    """A stack with other messages, and all else that it holds."""
+    import llmneutral
+
+    own = {name: getattr(stack, name) for name in ("tools", "output_schema", "settings", "read_from")}
+    return llmneutral.PromptStack(messages, **own)
 
 
 def request_of(source: Source) -> Any:
@@ -76,5 +111,5 @@ def request_of(source: Source) -> Any:
     """
     found = conversation_of(source)
     if found is None:
-        return stack_of(source)
+        return _request(source) if isinstance(source, Exchange) else stack_of(source)
     return found.stack(is_request=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from llmneutral_widgets import session
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.lines.options import a_kind
 from llmneutral_widgets.panels.base import Panel, button, piece, row, rows_of
 from llmneutral_widgets.views.page import Html
 from llmneutral_widgets.views.spending import spending_part, spent, spent_words
@@ -86,12 +87,10 @@ class UsageView(Panel):
 def _checked(rows: Any) -> Sequence[Mapping[str, Any]]:
     """Rows of the user's, of which each says something that the table has a column for."""
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
-        raise TypeError(f"UsageView takes a list of dicts, not a {type(rows).__name__}")
+        raise TypeError(f"UsageView takes a list of dicts, not {a_kind(rows)}")
     for number, given in enumerate(rows):
         if not isinstance(given, Mapping):
-            raise TypeError(
-                f"row {number} is a {type(given).__name__}; a row is a dict with keys of {', '.join(COLUMNS)}"
-            )
+            raise TypeError(f"row {number} is {a_kind(given)}; a row is a dict with keys of {', '.join(COLUMNS)}")
         if not set(COLUMNS) & {*given}:
             named = ", ".join(map(str, given)) or "nothing"
             raise TypeError(f"row {number} has {named}; it takes some of {', '.join(COLUMNS)}")

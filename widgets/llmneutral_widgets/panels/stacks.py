@@ -21,11 +21,12 @@ class StackView(Panel):
         more: The button that brings the next messages; away where nothing is hidden.
 
     Args:
-        stack: A `PromptStack`; the name of a conversation of this session; None is the current one.
+        stack: A `PromptStack`; an `Exchange`, whose answer is the last message; the name of a conversation of this
+            session; None is the current one.
 
     Raises:
         OptionError: If there is no conversation of this name.
-        TypeError: If it is neither.
+        TypeError: If it is none of them.
     """
 
     def __init__(self, stack: Source = None) -> None:

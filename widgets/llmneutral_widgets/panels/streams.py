@@ -9,7 +9,7 @@ from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels.base import Panel, button, piece, row
-from llmneutral_widgets.panels.sources import conversation_of
+from llmneutral_widgets.panels.sources import conversation_of, unshown
 from llmneutral_widgets.recording import clean_record
 from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
@@ -40,8 +40,7 @@ class DeltaView(Panel):
         super().__init__(*REPLAY_SECTIONS)
         self._source = conversation_of(exchange) if isinstance(exchange, str) else exchange
         if not isinstance(self._source, Exchange | Conversation | None):
-            given = type(exchange).__name__
-            raise TypeError(f"a DeltaView shows an Exchange, or a conversation by its name; not a {given}")
+            raise unshown("a DeltaView shows an Exchange, or a conversation by its name", exchange)
         self._record: list[Any] = []
         self._stopped: str | None = None
         self._badges: list[str] = []
