@@ -111,10 +111,15 @@ def test_every_view_shows_an_exchange(panel: Conversation, echo: Echo, is_of_a_f
     assert "TWO" not in payload, "what was sent, and not what came"
     assert ("chunk" in text(DeltaView(exchange).box)) is not is_of_a_file
     with closing(Conversation(exchange)) as further:
-        echo.asked.clear()
         ask(further, "three")
-        assert [*echo.texts()[-3:]] == ["user: two", "assistant: TWO ", "user: three"]
+        assert echo.texts()[-3:] == ["user: two", "assistant: TWO ", "user: three"]
     assert further.name == "panel-1"
+
+
+def test_an_enter_at_its_end_is_no_part_of_a_question(panel: Conversation, echo: Echo) -> None:
+    ask(panel, "\n  one\n\ntwo \n\n")
+    assert echo.texts() == ["user:   one\n\ntwo"]
+    assert panel.question.value == ""
 
 
 def test_the_next_question_takes_the_conversation_along(panel: Conversation, echo: Echo) -> None:

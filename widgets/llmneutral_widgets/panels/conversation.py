@@ -149,14 +149,15 @@ class Conversation(Panel):
         if not given.strip():
             self.say("Type a question first.")
             return
+        asked = given.strip("\n").rstrip()  # as of a cell: an Enter at its end is no part of a question
         notices: list[str] = self._rejoin()
         with _noticing(notices):
-            question = self._ask(given)
+            question = self._ask(asked)
         self._stop = threading.Event()
         self.last_error = None
         self._busy(True)
         self.say("; ".join([*notices, f"answering: {maker(question.asked.told())}"]))
-        box = self._talk.ask(given)
+        box = self._talk.ask(asked)
         # A copy of the context: what a thread shows has to know which cell it belongs to.
         self._answering = threading.Thread(
             target=copy_context().run, args=(self._answer, question, PanelSink(box), self._stop, given), daemon=True
