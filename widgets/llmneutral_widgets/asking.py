@@ -145,8 +145,13 @@ class _Call:
             self.stream.close()
 
     def _keep_record(self) -> None:
-        """Keeps the recording of the answer that is coming in beside the others, by its request."""
-        if (record := self.stream.record) is not None:
+        """Keeps the recording of the answer that is coming in beside the others, by its request.
+
+        Each request has one of its own: an empty one may be that of a request that is not sent yet, and one that is
+        known that of the answer before.
+        """
+        record = self.stream.record
+        if record and not any([record is known for known in self._records.values()]):
             self._records[len(self.watch.requests) - 1] = record
 
     def cancel(self) -> None:
@@ -228,7 +233,7 @@ class _Call:
         """Returns the exchange as far as it has come."""
         question = self.question
         response = self._readable()
-        status = status_of(response, error)
+        status, requests = status_of(response, error), self._requests()
         calls = self.watch.calls(response, status, question.prices)
         if response is not None:
             response = msgspec.structs.replace(response, usage=_spent(response.usage, calls))
@@ -254,8 +259,8 @@ class _Call:
             timing=self.watch.timing,
             error=error if isinstance(error, Exception) else None,
             stack=question.stack,
-            deltas=tuple((getattr(self.stream, "record", None) or ())[:MOST_CHUNKS]),
-            requests=self._requests(),
+            deltas=requests[-1].deltas if requests else (),
+            requests=requests,
             execution_count=question.execution_count,
         )
         return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})

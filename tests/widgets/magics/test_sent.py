@@ -12,6 +12,7 @@ import llmneutral
 from llmneutral_widgets import session
 from llmneutral_widgets.asking import MOST_CHUNKS
 from tests.widgets.magics.test_magics_answers import BAD, CALL, DONE, GOOD, SCHEMA, script, weather
+from tests.widgets.rounds import driver
 from tests.widgets.shell import Cells, running
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -137,6 +138,27 @@ def test_a_recording_of_all_rounds_is_played_again(cells: Cells, tmp_path: Path)
     assert (ran.value.text, len(ran.value.requests)) == ("It is sunny.", 3)
     cells.run(f"%deltas save --round 3 {file}")
     assert len(llmneutral.load_recordings(file)) == 1
+
+
+def test_each_request_has_the_recording_of_its_own_answer(cells: Cells, tmp_path: Path) -> None:
+    """A repair's is not that of the answer it follows, and one that is refused has none."""
+    script(cells, BAD, GOOD)
+    ran = cells.run("%prompt -p {{me}} --schema Form Hi")
+    said = [llmneutral.aggregate([entry[1] for entry in one.deltas], "openai").text for one in ran.value.requests]
+    assert said == [BAD[0][1], GOOD[0][1]]
+    file = tmp_path / "repaired.jsonl"
+    cells.run(f"%deltas save {file}")
+    played = cells.run(f"%prompt -p replay:{file} --new --schema Form Hi")
+    assert (played.value.parsed, len(played.value.requests)) == (ran.value.parsed, 2)
+    cells.shell.user_ns["me"] = driver(CALL, llmneutral.InvalidRequestError("no"))
+    cells.run("%prompt -p {{me}} -t weather --run-tools --new -o kept Hi")
+    kept = cells.shell.user_ns["kept"]
+    assert [bool(request.deltas) for request in kept.requests] == [True, False]
+    assert not kept.deltas
+    assert "No stream recorded" in cells.run("%deltas").outputs[-1]["text/html"]
+    saved = cells.run(f"%deltas save {file}")
+    assert "request 2 of 2 has no recording" in saved.printed
+    assert "chunks written to repaired.jsonl" in cells.run(f"%deltas save {file} --round 1").plain
 
 
 def test_only_the_last_exchange_keeps_them(cells: Cells) -> None:

@@ -200,9 +200,11 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
     if len(words) != 1:
         raise OptionError("%deltas save takes one file")
     exchange = _chosen(here, (), name)
-    records = [] if exchange is None else [request.deltas for _, request in numbered(exchange, chosen)]
-    if exchange is None or exchange.api is None or not records or not all(records):
+    requests = [] if exchange is None else numbered(exchange, chosen)
+    records = [request.deltas for _, request in requests]
+    if exchange is None or exchange.api is None or not any(records):
         raise OptionError("no stream is recorded: %%prompt records one, unless it is asked with --no-stream")
+    _check_playable(requests, len(exchange.requests))
     path = Path(words[0]).expanduser()
     api, model = exchange.api, exchange.model
     try:
@@ -216,6 +218,17 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
         raise OptionError(f"%deltas save {words[0]}: {error.strerror}") from None
     what = count(sum(map(len, records)), "chunk") + (f" of {len(records)} answers" if len(records) > 1 else "")
     note(f"{what} written to {path.name}; -p {in_quotes(f'replay:{words[0]}')} plays them")
+
+
+def _check_playable(requests: Numbered, total: int) -> None:
+    """Looks whether a replay of all requests would give what they gave.
+
+    Raises:
+        OptionError: If it would not.
+    """
+    for number, request in requests:
+        if not request.deltas:
+            raise OptionError(f"request {number} of {total} has no recording: --round N saves that of another one")
 
 
 def _chosen(here: Here, words: Sequence[str], name: str | None) -> Exchange | None:
