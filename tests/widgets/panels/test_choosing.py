@@ -56,6 +56,14 @@ def test_it_says_what_is_missing(picker: ProviderPicker, monkeypatch: pytest.Mon
     assert labels(picker)["bedrock"] in ("bedrock (no AWS credentials)", "bedrock (SDK not installed)")
 
 
+def test_the_longest_label_is_not_clipped(picker: ProviderPicker) -> None:
+    """What stands beside the field's description and its arrow, at 0.6 em a letter; never wider than the page."""
+    longest = max(map(len, labels(picker).values()))
+    width = float(picker.dropdown.layout.width.removesuffix("em"))
+    assert width >= 5.5 + 2 + 0.6 * longest
+    assert picker.dropdown.layout.max_width == "100%"
+
+
 def test_what_can_answer_now_comes_first_and_what_never_will_is_not_offered(
     picker: ProviderPicker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -38,7 +39,7 @@ class ProviderPicker(Panel):
         self._inside: Any = None
         self._owned = None if providers is not None else Providers()
         self.providers = providers or self._owned or Providers()
-        wide = {"width": "22em"}
+        wide = {"width": _width(()), "max_width": "100%"}
         self.dropdown = ipywidgets.Dropdown(description="Provider", layout=wide, style={"description_width": "5.5em"})
         self.model = ipywidgets.Combobox(
             description="Model",
@@ -83,6 +84,7 @@ class ProviderPicker(Panel):
         # Guarded against echo by comparing, too: what is set to the value it has sends nothing.
         if [*self.dropdown.options] != options:
             self.dropdown.options = options
+            self.dropdown.layout.width = _width([said for said, _ in options])
         if self.dropdown.value != base.name:
             self.dropdown.value = base.name
         models = [model for model in dict.fromkeys([base.model, self._default_model(base.name)]) if model]
@@ -154,6 +156,11 @@ class ProviderPicker(Panel):
 
         self.follow(llmneutral.Defaults)
         super().show()
+
+
+def _width(labels: Iterable[str]) -> str:
+    """The width of a field in which the longest of some labels is not clipped, beside its description and its arrow."""
+    return f"{8 + 0.6 * max([24, *map(len, labels)]):.0f}em"
 
 
 class _Kernel:
