@@ -18,7 +18,7 @@ demo: install model ## a first answer from the embedded model: no key, no accoun
 
 lab: $(VENV)/.lab-installed model ## JupyterLab on the lessons
 	@# Jupyter takes the styles out of outputs that it does not trust: of those which came with this repository, too.
-	@$(PY) -m jupyter trust notebooks/*.ipynb >/dev/null
+	@$(PY) -m jupyter trust notebooks/[0-9][0-9]-*.ipynb >/dev/null
 	@# In a container there may be no other user than root, which Jupyter wants to be told.
 	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start.ipynb
 

@@ -15,6 +15,7 @@ from llmneutral.drivers.aws import BEARER, credentials_are_set
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.making import driver_class
 from llmneutral.errors import ConfigurationError
+from llmneutral.resolve import API_MODE_ALIASES
 
 CHAT, RESPONSES, MESSAGES = "chat_completions", "codex_responses", "anthropic_messages"
 CHAT_DRIVER = "openai:OpenAiChatPromptDriver"
@@ -320,9 +321,17 @@ def drivers_config(name: str, **options: Any) -> DriversConfig:
     short = short.strip().lower().replace("_", "-")
     make = CONFIGS.get(short)
     if make is None:
-        raise ConfigurationError(f"unknown provider {short!r}; known: {', '.join(CONFIGS)}")
+        raise ConfigurationError(f"unknown provider {short!r}; known: {', '.join(CONFIGS)}", hint=_speaks(short))
     wanted = model or options.pop("model", None)
     return make(**{**options, "deployment" if short == "azure" and wanted else "model": wanted})
+
+
+def _speaks(name: str) -> str | None:
+    """Says which provider is meant by the name of its API or models ("claude", "gemini")."""
+    mode = API_MODE_ALIASES.get(name, name)
+    rows = {short: getattr(make, "row", None) for short, make in CONFIGS.items()}
+    meant = next((short for short, row in rows.items() if row is not None and row.api_mode == mode), None)
+    return None if meant is None else f"Did you mean {meant}?"
 
 
 def key_variables() -> list[str]:

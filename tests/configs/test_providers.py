@@ -146,3 +146,9 @@ def test_bedrock_tells_of_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "k")
     assert drivers_config("bedrock").status().key_set
     assert "AWS_BEARER_TOKEN_BEDROCK" in key_variables()
+
+
+@pytest.mark.parametrize(("name", "meant"), [("claude", "anthropic"), ("gemini", "google"), ("converse", "bedrock")])
+def test_the_name_of_an_api_leads_to_who_speaks_it(name: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"unknown provider '{name}'; known: .* Did you mean {meant}\?"):
+        drivers_config(name)

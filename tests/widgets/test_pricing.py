@@ -45,9 +45,9 @@ def test_a_file_is_json_or_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "told"),
     [
-        ("[", "a.json", "--prices a.json: Expecting"),
+        ("[", "a.json", "--prices a.json is no JSON or TOML, such as"),
         ("[1]", "a.json", "is a table of models"),
-        ("[", "a.toml", "--prices a.toml: "),
+        ("[", "a.toml", "--prices a.toml is no JSON or TOML, such as"),
         ("[gpt-4.1]\ninput = 1", "a.toml", "stands in quotes"),
         ('{"m": 3}', "a.json", "a.json: m is a table of input"),
         ('{"m": {}}', "a.json", "names no price"),

@@ -34,6 +34,14 @@ def apis_of(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def is_api(word: str) -> bool:
+    """Whether a word names an API that can be converted to, or all of them."""
+    try:
+        return bool(apis_of([word]))
+    except OptionError:
+        return False
+
+
 def registered() -> list[str]:
     """Returns every API mode that has a transport, those of other packages too."""
     import llmneutral

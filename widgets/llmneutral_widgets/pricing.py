@@ -24,6 +24,7 @@ from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.usage import COUNTS
 
 PRICED = ("input", "cache_read", "cache_write", "output")
+EXAMPLE = '{"gpt-4.1": {"input": 2, "output": 8}}'
 _DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 """The end of a snapshot's name, which an answer tells where the question said the model alone."""
 
@@ -41,17 +42,16 @@ def read_prices(written: str) -> Prices:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise OptionError(f"--prices {path.name or path}: {error.strerror}") from None
+        raise OptionError(f"--prices {path.name or written}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise OptionError(f"--prices {path.name} is no text") from None
     try:
         found = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"--prices {path.name}: {str(error) or type(error).__name__}") from None
+        why = str(error) or type(error).__name__
+        raise OptionError(f"--prices {path.name} is no JSON or TOML, such as {EXAMPLE}: {why}") from None
     if not isinstance(found, dict):
-        raise OptionError(
-            f'--prices {path.name} is a table of models, such as {{"gpt-4.1": {{"input": 2, "output": 8}}}}'
-        )
+        raise OptionError(f"--prices {path.name} is a table of models, such as {EXAMPLE}")
     return {model: _of_model(f"--prices {path.name}: {model}", told) for model, told in found.items()}
 
 

@@ -88,8 +88,9 @@ class Providers:
         if name not in self._own:
             try:
                 self._own[name] = llmneutral.drivers_config(name)
-            except llmneutral.ConfigurationError:
-                raise OptionError(f"unknown provider {name}; {nearest(name, self.names())}") from None
+            except llmneutral.ConfigurationError as error:
+                meant = f"{error.hint[0].lower()}{error.hint[1:]}" if error.hint else nearest(name, self.names())
+                raise OptionError(f"unknown provider {name}; {meant}") from None
         return with_model(self._own[name], model) if model else self._own[name]
 
     def _look_again(self, name: str) -> None:

@@ -105,7 +105,8 @@ def test_settings_and_schema_come_back() -> None:
 
 
 def test_answers_beside_the_first_are_told_and_do_not_go_on() -> None:
-    found = extracted({**record(0), "others": [record(1), "odd", record(2, schema=2)]}, record(3, 0))
+    same = record(1, messages=record(0)["messages"])
+    found = extracted({**record(0), "others": [same, "odd", record(2, schema=2)]}, record(3, 0))
     assert [(each.exchange.id, each.nth, each.is_aside) for each in found.found] == [
         ("x-0", 0, False),
         ("x-1", 1, True),
@@ -114,6 +115,19 @@ def test_answers_beside_the_first_are_told_and_do_not_go_on() -> None:
     assert texts(found.stack().messages) == ["q0", "a0", "q3", "a3"]
     assert len(found.notes) == 2
     assert "written by a newer llmneutral (schema 2)" in found.notes[1]
+
+
+def test_answers_of_a_panel_come_one_after_the_other() -> None:
+    """A panel keeps what it shows in one output, the last answer first: they were asked in time, not side by side."""
+    asked = [record(n, n - 1 if n else None, created=f"2026-11-30T10:0{n}:00Z") for n in range(3)]
+    found = extracted({**asked[2], "others": asked[:2]})
+    assert [(each.exchange.id, each.is_aside) for each in found.found] == [
+        ("x-0", False),
+        ("x-1", False),
+        ("x-2", False),
+    ]
+    assert "beside" not in found.to_text()
+    assert texts(found.stack().messages) == ["q0", "a0", "q1", "a1", "q2", "a2"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -309,6 +309,9 @@ def test_a_block_that_cannot_be_sent_is_marked_in_the_conversation(kernel: Kerne
     [
         ("-p nobody Hi", "UsageError: unknown provider nobody; known: anthropic, "),
         ("-p opeanai Hi", "UsageError: unknown provider opeanai; did you mean openai"),
+        ("-p claude Hi", "UsageError: unknown provider claude; did you mean anthropic?"),
+        ("-p local openai Hi", "UsageError: openai would be part of the question: write -p openai, or -- before"),
+        ("--compare openai gemini\nHi", "UsageError: gemini would be part of the question: write --compare openai,"),
         ("-p {{session}} Hi", "UsageError: -p {{session}} is a module; it takes a driver or a DriversConfig"),
         ("-p local/a -m b Hi", "UsageError: -p asks for the model a, -m for b"),
         ("--temprature 1 Hi", "UsageError: %%prompt has no option --temprature; did you mean --temperature"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,13 +191,20 @@ def read_conversation(
             if exchange.history.get("loaded"):  # what it brought goes along with every question again
                 frame = llmneutral.PromptStack(settings=dict(exchange.settings), output_schema=exchange.output_schema)
                 checked(frame, name)
-        return Read(exchanges, found.notes)
+        return Read(exchanges, (*_chosen(wanted, found.names), *found.notes))
     if wanted is not None or found.found:
         raise NotebookError(f"{name} holds no exchange that can go on: what was asked there failed, or was not sent")
     stack = stack_from_notebook(notebook)
     if not stack.messages and "llmneutral" in notebook.metadata:
         return Read([], stack.notes)
     return Read(llmneutral.PromptStack(stack.messages), stack.notes)
+
+
+def _chosen(wanted: str | None, names: Sequence[str]) -> tuple[str, ...]:
+    """What there is to say where a notebook holds several conversations."""
+    name = wanted or names[-1]
+    others = [other for other in names if other != name]
+    return (f"this is the conversation {name}; the notebook also holds {', '.join(others)}",) if others else ()
 
 
 def _stack_in(data: Any, text: str | bytes, name: str) -> Any:

@@ -251,12 +251,21 @@ def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]
         except (SchemaError, ValueError, RecursionError) as error:
             notes.append(f"{cell.place}: {line(visible(str(error)), 200)}")
             continue
-        yield first, False
+        told = [first]
         for other in others if isinstance(others, list | tuple) else ():
             try:
-                yield _exchange(other), True
+                told.append(_exchange(other))
             except SchemaError as error:
                 notes.append(f"{cell.place}, beside the first answer: {line(visible(str(error)), 200)}")
+        yield from _in_time(told)
+
+
+def _in_time(told: Sequence[Exchange]) -> list[tuple[Exchange, bool]]:
+    """Exchanges of one output: answers to the first one's question stand beside it, those of a panel came in time."""
+    first = told[0]
+    aside = [each for each in told[1:] if (each.parent, each.question) == (first.parent, first.question)]
+    own = sorted([each for each in told if not any(each is other for other in aside)], key=lambda each: each.created or "")
+    return [*[(each, False) for each in own], *[(each, True) for each in aside]]
 
 
 def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:

@@ -347,7 +347,7 @@ USAGE = Grammar(
             field="prices",
             metavar="FILE",
             source="files",
-            help="your own prices per million tokens",
+            help='your own, in dollars per million tokens, as {"gpt-4.1": {"input": 2, "output": 8}} in a .json file',
         ),
         O(names=("--reset",), field="reset", help="begin again"),
         O(names=("-h", "--help"), field="help", help="this text"),

@@ -100,6 +100,7 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
         return None
     if late := late_options(given.text):
         note(f"{late} at the end is part of the question: options come first")
+    _refuse_lone_name(here, given, line)
     plan = _plan(here, given, cell)
     is_asked = False
     try:
@@ -117,6 +118,20 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
         here.session.providers.advise(error, plan.asked, is_asked=is_asked)
         _show_refused(plan, error)
         raise
+
+
+def _refuse_lone_name(here: Here, given: PromptLine, line: str) -> None:
+    """`-p openai anthropic Hi` would send the second name as part of the question, and nobody would notice."""
+    word = next(iter(given.text.split()), "")
+    if not word or "--" in line.split():
+        return
+    if given.providers and word.partition("/")[0] in here.session.providers.names():
+        raise OptionError(f"{word} would be part of the question: write -p {word}, or -- before the question")
+    if given.compare and comparing.is_api(word):
+        together = ",".join([*given.compare, word])
+        raise OptionError(
+            f"{word} would be part of the question: write --compare {together}, or -- before the question"
+        )
 
 
 def _plan(here: Here, given: PromptLine, cell: str | None) -> Plan:
