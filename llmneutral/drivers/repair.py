@@ -112,18 +112,11 @@ class Asked:
     def response(self) -> NormalizedResponse:
         """The last answer, finished or as far as it has come; its usage and metadata are those of all calls.
 
-        `parsed` is the validated value; what does not fit is left out, with a note. So it is where it cannot even be
-        checked: a schema that points elsewhere, or a validator that fails, is raised by the call, and loses no text.
+        `parsed` is the validated value; what does not fit, or cannot even be checked, is left out with a note.
         """
         if self._final is not None:
             return self._final
-        response = self.call.response
-        try:
-            found = pipeline.parsed_by(response, self.plan)
-        except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything
-            said = self.call.clean(f"the value cannot be checked: {error}")
-            found = msgspec.structs.replace(response, notes=(*response.notes, said))
-        return self._summed(found)
+        return self._summed(_read(self.call, self.plan))
 
     @property
     def parsed_partial(self) -> Any:
@@ -295,6 +288,16 @@ class Asked:
             if (value := partial.value) is not None and value != self._shown:
                 self._shown = value
                 tell.publish(ParsedPartialEvent, value=value)
+
+
+def _read(call: Call, plan: structured.Plan | None) -> NormalizedResponse:
+    """The answer of a call with its value, or with a note why it has none."""
+    response = call.response
+    try:
+        return pipeline.parsed_by(response, plan)
+    except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything
+        said = call.clean(f"the value cannot be checked: {error}")
+        return msgspec.structs.replace(response, notes=(*response.notes, said))
 
 
 def _restored(conversion: Conversion | None, plan: structured.Plan) -> Callable[[Any], Any]:
