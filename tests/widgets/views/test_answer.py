@@ -55,9 +55,20 @@ def test_what_the_footer_says(changes: dict[str, Any], said: str) -> None:
 
 
 def test_what_is_unknown_is_never_zero() -> None:
-    said = " · ".join(footer({"status": "interrupted", "response": {"usage": {}}}))
-    assert said == "? · tokens n/a · cost n/a"
+    said = " · ".join(footer({"status": "interrupted", "model": "m", "response": {"usage": {}}}))
+    assert said == "m · tokens n/a · cost n/a"
     assert "0" not in said
+
+
+@pytest.mark.parametrize("known", [{"model": "m"}, {"timing": {"total_s": 2.0}}, {"cost": {"amount": 0}}, {}])
+def test_of_what_nothing_is_known_of_nothing_is_said(known: dict[str, Any]) -> None:
+    """A stack from a JSON file, as a notebook: who answered, when and for how much is known to nobody."""
+    bare = {"status": "complete", "response": answered("Yes."), "history": {"messages": 2}, **known}
+    assert bool(footer(bare)) is bool(known)
+    assert ("n/a" in exchange_page(bare)) is bool(known)
+    assert ('class="foot"' in exchange_page(bare)) is bool(known)
+    assert summary_line(bare).splitlines()[-1] == "Yes."
+    assert len(summary_line(bare).splitlines()) == (2 if known else 1)
 
 
 def test_a_dry_run_spends_nothing() -> None:

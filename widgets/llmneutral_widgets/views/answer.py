@@ -228,16 +228,24 @@ def _changes(changes: Sequence[Mapping[str, Any]]) -> Html:
 def maker(record: Record) -> str:
     """Returns who answered: `anthropic · claude-sonnet-5-5`."""
     model = record.get("answered_by") or record.get("model")
-    return " · ".join([str(part) for part in (record.get("provider") or record.get("api"), model) if part]) or "?"
+    return " · ".join([str(part) for part in (record.get("provider") or record.get("api"), model) if part]) or _NOBODY
 
 
 def footer(record: Record) -> list[str]:
-    """Returns who answered, what was sent, what came back, how fast, for how much. The unknown is n/a, never 0."""
-    return [part for part in (maker(record), _sent(record), _tokens(record), _speed(record), _cost(record)) if part]
+    """Returns who answered, what was sent, what came back, how fast, for how much. The unknown is n/a, never 0.
+
+    Of an exchange of which nothing of this is known (a stack as a notebook, say) nothing is said.
+    """
+    who, back, speed, cost = maker(record), _tokens(record), _speed(record), _cost(record)
+    if {who, back, speed, cost} <= _NOTHING:
+        return []
+    return [part for part in (who, _sent(record), back, speed, cost) if part]
 
 
 def foot(record: Record) -> Html:
     """Returns the footer as markup: what "cached" means here, and where prices are from, is told by its place."""
+    if not footer(record):
+        return Html()
     tokens, cost, source = _tokens(record), _cost(record), _map(record.get("cost")).get("source")
     why = _CACHED_HERE if str(record.get("provider")) in _EMBEDDED else _CACHED
     parts: list[str] = []
@@ -250,6 +258,9 @@ def foot(record: Record) -> Html:
     return tag("div", join(parts, " · "), class_="foot")
 
 
+_NOBODY, _NO_TOKENS, _NO_COST = "?", "tokens n/a", "cost n/a"
+_NOTHING = {_NOBODY, _NO_TOKENS, _NO_COST, None}
+"""What is said of an exchange of which nothing is known."""
 _EMBEDDED = frozenset({"local", "local-responses", "local-messages"})
 _CACHED = "cached: the beginning of the prompt, which the provider had kept from an earlier request"
 _CACHED_HERE = (
@@ -272,7 +283,7 @@ def _tokens(record: Record) -> str | None:
     if record.get("status") == "dry_run":
         return None
     if given is None and made is None:
-        return "tokens n/a"
+        return _NO_TOKENS
     apart = [
         f"{usage[key]:,} {word}"
         for key, word in (("cache_read", "cached"), ("cache_write", "written to the cache"), ("reasoning", "reasoning"))
@@ -314,7 +325,7 @@ def _cost(record: Record) -> str | None:
         return None
     amount = cost.get("amount")
     if not isinstance(amount, (int, float)):
-        return "cost n/a"
+        return _NO_COST
     source = f" ({cost['source']})" if cost.get("source") else ""
     currency = f" {cost.get('currency') or 'USD'}" if amount else ""
     return f"cost {money(amount)}{currency}{source}"
