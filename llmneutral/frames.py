@@ -51,6 +51,10 @@ class FrameInterrupt(KeyboardInterrupt):
         super().__init__(f"{done} of {len(frame)} rows are complete; they stand in this interrupt's `frame`")
         self.frame = frame
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class _Row(msgspec.Struct):
     """What a row has come to."""
@@ -110,7 +114,7 @@ def run_frame(
     except ConfigurationError:
         raise
     except BaseException as stopped:
-        raise FrameInterrupt(_with_results(frame, rows, into)) from stopped
+        raise FrameInterrupt(_in_spite_of_presses(lambda: _with_results(frame, rows, into))) from stopped
     return _with_results(frame, rows, into)
 
 
@@ -127,6 +131,14 @@ def usage_frame(responses: Iterable[Any]) -> Any:
         raise ConfigurationError(f"usage_frame takes responses, and {a_kind(wrong[0])} is none")
     models = pandas.array([response.model for response in given], dtype="string")
     return pandas.DataFrame({"model": models} | _counted(given))
+
+
+def _in_spite_of_presses(made: Callable[[], Any]) -> Any:
+    """Whoever is in a hurry presses twice: what came would be lost by the second time, so it is made once more."""
+    try:
+        return made()
+    except KeyboardInterrupt:
+        return made()
 
 
 # --- the prompt -----------------------------------------------------------------------------------

@@ -182,6 +182,7 @@ def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
     with pytest.raises(KeyboardInterrupt, match="of 20 rows are complete") as raised:
         run_frame(pandas.DataFrame({"a": range(20)}), "{{a}}", driver, concurrency=concurrency)
     assert isinstance(raised.value, FrameInterrupt)
+    assert raised.value._render_traceback_() == [f"FrameInterrupt: {raised.value}"], "in a notebook"
     found = raised.value.frame
     assert len(found) == 20
     assert found["status"].tolist()[3:] == ["interrupted"] * 17
@@ -190,6 +191,27 @@ def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
     asked = len(driver.heard)
     time.sleep(0.5)
     assert len(driver.heard) <= asked + concurrency < 20, "nothing more is begun"
+
+
+def test_a_second_press_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    import llmneutral.frames as frames
+
+    def say(text: str) -> str:
+        if text == "1":
+            raise KeyboardInterrupt
+        return text
+
+    made, presses = frames._with_results, iter([True])
+
+    def pressed(*args: Any) -> Any:
+        if next(presses, False):
+            raise KeyboardInterrupt
+        return made(*args)
+
+    monkeypatch.setattr(frames, "_with_results", pressed)
+    with pytest.raises(FrameInterrupt) as raised:
+        run_frame(pandas.DataFrame({"a": [0, 1]}), "{{a}}", Saying(say), concurrency=1)
+    assert raised.value.frame["answer"].tolist()[0] == "0"
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 4])
