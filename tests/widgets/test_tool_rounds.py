@@ -107,10 +107,13 @@ def test_a_server_that_begins_its_ids_anew_ends_alike(stream: bool, cities: list
 def test_a_choice_that_forces_a_call_forces_the_first_answer_only(stream: bool) -> None:
     asked = driver(*[[call(n)] for n in range(1, MOST + 1)], DONE, stream=stream)
     given = question(asked, Weather().tool(), stream=stream, settings={"tool_choice": "required"})
-    assert done(ask(given, CollectSink())).text == "It is sunny."
+    exchange = done(ask(given, CollectSink()))
+    assert exchange.text == "It is sunny."
     choices = [sent.get("tool_choice") for sent in asked.sent]
     assert choices[0] == "required"
     assert "required" not in choices[1:]
+    made_of = [request.stack.settings.get("tool_choice") for request in exchange.requests]
+    assert made_of == ["required", *[None] * MOST], "what a request is compared by is what it was made of"
 
 
 @WAYS

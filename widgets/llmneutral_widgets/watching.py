@@ -7,7 +7,7 @@ run are followed by another answer: each of these is a call of its own, with tok
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -135,12 +135,20 @@ def stacks_of(asked: Any, rounds: Sequence[Any], requests: Sequence[tuple[Any, b
     known = dict(
         zip(every if len(ends) >= len(every) else later if len(ends) >= len(later) else [], ends, strict=False)
     )
-    frame = {"tools": asked.tools, "output_schema": asked.output_schema, "settings": asked.settings}
+    frame = {"tools": asked.tools, "output_schema": asked.output_schema}
     found: list[Any] = [asked] * bool(requests)
     for number in every:
         at = known.get(number)
-        found.append(None if at is None else llmneutral.PromptStack([*asked.messages, *rounds[:at]], **frame))
+        settings = _unforced(asked.settings) if later and number >= later[0] else asked.settings
+        messages = [*asked.messages, *rounds[: at or 0]]
+        found.append(None if at is None else llmneutral.PromptStack(messages, settings=settings, **frame))
     return found
+
+
+def _unforced(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a request that brings results: what forces a call counts for the first one, as for an Agent."""
+    forces = settings.get("tool_choice") not in (None, "auto", "none")
+    return {name: value for name, value in settings.items() if not (forces and name == "tool_choice")}
 
 
 def _unfinished(response: Any, status: str) -> dict[str, Any]:
