@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from llmneutral.errors import MASK, ConfigurationError
+from llmneutral.ir.deltas import DeltaMessage
 from llmneutral.ir.jsontext import JSONObject, dumps, loads
 from llmneutral.resolve import canonical_api_mode
 
@@ -57,8 +58,12 @@ def save_recording(
         secrets: Texts that must not stand in the file, such as the key in use; they are masked.
 
     Raises:
-        ConfigurationError: If the API mode is unknown, or there is nothing to write.
+        ConfigurationError: If the API mode is unknown, there is nothing to write, or a driver of one's own made deltas
+            without chunks of a provider's.
     """
+    record = list(record)
+    if any([isinstance(chunk, DeltaMessage) for _, chunk, *_ in record]):
+        raise ConfigurationError("the driver makes its deltas itself: there are no chunks of a provider's to be played")
     lines: list[JSONObject] = [{MARK: VERSION, "api": canonical_api_mode(api), "model": model}]
     lines += [{"t": round(seconds, 4), "chunk": chunk} for seconds, chunk, *_ in record]
     if len(lines) == 1:

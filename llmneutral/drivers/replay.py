@@ -19,7 +19,7 @@ class ReplayPromptDriver(BasePromptDriver):
     """Gives the recordings of a file in their order, one a call, and then the first again.
 
     What is asked is not looked at; requests are converted as for the API that was recorded, so that a preview shows
-    what would be sent.
+    what would be sent. What was recorded is what comes: unless `max_attempts` says so, nothing is asked a second time.
 
     Args:
         path: A file of recordings (see `recordings`); all of one API.
@@ -40,7 +40,7 @@ class ReplayPromptDriver(BasePromptDriver):
         if speed is not None and speed <= 0:
             raise ConfigurationError(f"speed={speed!r} cannot be: it is a number above 0, or None")
         first = self.recordings[0]
-        super().__init__(model or first.model or "recorded", **{**options, "api_mode": first.api})
+        super().__init__(model or first.model or "recorded", **{"max_attempts": 1, **options, "api_mode": first.api})
         self.speed = speed
         self.has_streams = any([recording.is_stream for recording in self.recordings])
         """A whole body is played as a stream too; a stream as a whole body is not."""

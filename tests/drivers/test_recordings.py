@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llmneutral import ConfigurationError
+from llmneutral import ConfigurationError, DeltaMessage, TextDeltaMessageContent
 from llmneutral.drivers.recordings import load_recordings, save_recording
 from tests.drivers.scripted import Scripted, chunks, whole
 
@@ -76,3 +76,10 @@ def test_a_file_that_is_none_says_where(tmp_path: Path, text: str, why: str) -> 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"no recording at .*absent\.jsonl: No such file"):
         load_recordings(tmp_path / "absent.jsonl")
+
+
+def test_deltas_of_ours_are_no_chunks_of_a_provider(tmp_path: Path) -> None:
+    delta = DeltaMessage("text", TextDeltaMessageContent("Hi"))
+    with pytest.raises(ConfigurationError, match="makes its deltas itself"):
+        save_recording(tmp_path / "a.jsonl", [(0.0, delta, [delta])], api="chat_completions")
+    assert not (tmp_path / "a.jsonl").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llmneutral import ConfigurationError, drivers_config
+from llmneutral import ConfigurationError, StreamInterruptedError, drivers_config
 from llmneutral.drivers.recordings import save_recording
 from llmneutral.drivers.replay import ReplayPromptDriver
 from tests.drivers.endpoints import APIS, CALLS, WAYS, Asking, body_of, chunks_of, driver_for
@@ -74,6 +74,23 @@ def test_the_pace_may_be_kept(tmp_path: Path) -> None:
     ReplayPromptDriver(file).run("hi")
     with pytest.raises(ConfigurationError, match="speed"):
         ReplayPromptDriver(file, speed=0)
+
+
+@ways
+def test_a_recording_without_its_end_is_not_asked_for_again(tmp_path: Path, ask: Asking) -> None:
+    file = tmp_path / "a.jsonl"
+    save_recording(file, [(0.0, chunks_of("chat_completions", [("text", "one")], 2)[0])], api="chat_completions")
+    driver = ReplayPromptDriver(file)
+    waited: list[float] = []
+
+    async def asleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    driver.sleep, driver.asleep = waited.append, asleep
+    with pytest.raises(StreamInterruptedError):
+        ask(driver, "hi")
+    assert waited == []
+    assert ReplayPromptDriver(file, max_attempts=2).options.max_attempts == 2
 
 
 def test_a_file_of_several_apis_is_refused(tmp_path: Path) -> None:

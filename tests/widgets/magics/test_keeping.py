@@ -17,7 +17,7 @@ from llmneutral_widgets import session
 from llmneutral_widgets.ipynb.extraction import extract_exchanges
 from llmneutral_widgets.providers import Asked, Providers
 from tests.laws.stacks import stacks
-from tests.widgets import samples
+from tests.widgets import rounds, samples
 from tests.widgets.ipynb.test_notebook_file import code, notebook
 from tests.widgets.shell import Cells, Echo, running
 
@@ -180,6 +180,8 @@ def test_a_file_of_somebody_elses_is_not_replaced(cells: Cells, tmp_path: Path) 
         assert path.read_text(encoding="utf-8") == content
     ran = cells.run(f"%deltas save {tmp_path / 'README.md'}")
     assert "%deltas save README.md was not exported by llmneutral" in ran.printed
+    cells.shell.user_ns["me"] = rounds.driver(rounds.DONE)
+    cells.run("%prompt -p {{me}} Hi")
     for _ in range(2):
         assert cells.run(f"%deltas save {tmp_path / 'a.jsonl'}").error is None
 

@@ -161,6 +161,15 @@ def test_each_request_has_the_recording_of_its_own_answer(cells: Cells, tmp_path
     assert "chunks written to repaired.jsonl" in cells.run(f"%deltas save {file} --round 1").plain
 
 
+def test_what_a_driver_makes_itself_is_no_recording(cells: Cells, tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    cells.run("%prompt -p {{echo}} Hi")
+    ran = cells.run(f"%deltas save {file}")
+    assert type(ran.error).__name__ == "UsageError"
+    assert "the driver makes its deltas itself" in ran.printed
+    assert not file.exists()
+
+
 def test_only_the_last_exchange_keeps_them(cells: Cells) -> None:
     with_tools(cells)
     cells.run("%prompt -p {{echo}} Hi")

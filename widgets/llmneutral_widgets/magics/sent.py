@@ -204,11 +204,11 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
     records = [request.deltas for _, request in requests]
     if exchange is None or exchange.api is None or not any(records):
         raise OptionError("no stream is recorded: %%prompt records one, unless it is asked with --no-stream")
-    _check_playable(requests, len(exchange.requests))
     path = Path(words[0]).expanduser()
     api, model = exchange.api, exchange.model
     try:
         check_replaced(path)
+        _check_playable(requests, len(exchange.requests))
         for number, record in enumerate(records):
             pieces = map(tuple, clean_record(record))
             llmneutral.save_recording(path, pieces, api=api, model=model, append=number > 0)
@@ -226,7 +226,11 @@ def _check_playable(requests: Numbered, total: int) -> None:
     Raises:
         OptionError: If it would not.
     """
+    import llmneutral
+
     for number, request in requests:
+        if any([isinstance(chunk, llmneutral.DeltaMessage) for _, chunk, _ in request.deltas]):
+            raise OptionError("the driver makes its deltas itself: there are no chunks of a provider's to be played")
         if not request.deltas:
             raise OptionError(f"request {number} of {total} has no recording: --round N saves that of another one")
 
