@@ -260,21 +260,23 @@ class _Call:
             error=error if isinstance(error, Exception) else None,
             stack=question.stack,
             deltas=requests[-1].deltas if requests else (),
+            lost_chunks=requests[-1].lost_chunks if requests else 0,
             requests=requests,
             execution_count=question.execution_count,
         )
         return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})
 
     def _requests(self) -> tuple[Request, ...]:
-        """Each request with its recording; where all of these are too long, the first ones lose theirs."""
+        """Each request with its recording; where all of these are too long, the first ones lose theirs, and say it."""
         asked = self.watch.requests
         found: list[Request] = []
         room = MOST_CHUNKS
         for number, stack in reversed([*enumerate(stacks_of(self.question.stack, self._rounds(), asked))]):
-            record = tuple(self._records.get(number, ())[:room])
+            came = self._records.get(number, ())
+            record = tuple(came[:room])
             room -= len(record)
             conversion, is_repair = asked[number]
-            found.append(Request(conversion, stack, record, is_repair))
+            found.append(Request(conversion, stack, record, is_repair, len(came) - len(record)))
         return tuple(reversed(found))
 
     def _is_whole(self) -> bool:

@@ -51,12 +51,14 @@ class Request(msgspec.Struct, frozen=True, eq=False):
         stack: The `PromptStack` it was made of; None where what a repair added is not kept (`--set keep_repairs=true`).
         deltas: The recording of its answer's stream, as of `Exchange`.
         is_repair: Whether it asks once more for an answer that fits.
+        lost_chunks: How many chunks came beside those of the recording, which keeps only so many.
     """
 
     conversion: Any = None
     stack: Any = None
     deltas: Sequence[Any] = ()
     is_repair: bool = False
+    lost_chunks: int = 0
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -93,6 +95,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         cut: What was too big to be kept.
         stack: The `PromptStack` that was sent, history included; only while the kernel lives.
         deltas: The recording of the last answer's stream: `(seconds, chunk, deltas)`; only while the kernel lives.
+        lost_chunks: As of `Request`.
         requests: Each request with its recording, in order; only of the last exchange, and while the kernel lives.
         execution_count: The execution that made it, which shows it by itself.
     """
@@ -125,6 +128,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     cut: Sequence[Mapping[str, Any]] = ()
     stack: Any = None
     deltas: Sequence[Any] = ()
+    lost_chunks: int = 0
     requests: Sequence[Request] = ()
     execution_count: int | None = None
 

@@ -8,9 +8,10 @@ and of the chunks they came in.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from llmneutral_widgets.scrub import MASK, Secrets, current_secrets, plain
+from llmneutral_widgets.views.page import count
 
 _FIELDS = ("text", "partial_input", "transcript")
 
@@ -29,6 +30,24 @@ class _Piece(NamedTuple):
     def text(self) -> str:
         """The text."""
         return str(self.content[self.field])
+
+
+class Recorded(Protocol):
+    """What has a recording, of which chunks may be lost: an exchange, or one of its requests."""
+
+    @property
+    def deltas(self) -> Sequence[Any]:
+        """The recording."""
+
+    @property
+    def lost_chunks(self) -> int:
+        """How many chunks are not in it."""
+
+
+def stopped_at(recorded: Recorded) -> str | None:
+    """Returns where a recording that does not hold all chunks ends ("5,000 of 6,100 chunks"); None if it holds all."""
+    kept = len(recorded.deltas)
+    return f"{kept:,} of {count(kept + recorded.lost_chunks, 'chunk')}" if recorded.lost_chunks else None
 
 
 def clean_record(record: Sequence[Sequence[Any]], secrets: Secrets | None = None) -> list[Entry]:

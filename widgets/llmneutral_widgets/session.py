@@ -137,7 +137,7 @@ class Conversation:
         """Adds an exchange, or puts it in the place of the one its cell had made; what stands after that is stale."""
         for turn in self.turns:  # only the newest recording is kept: they are long
             if turn.exchange.deltas or turn.exchange.requests:
-                turn.exchange = msgspec.structs.replace(turn.exchange, deltas=(), requests=())
+                turn.exchange = msgspec.structs.replace(turn.exchange, deltas=(), lost_chunks=0, requests=())
         at = self._place(key)
         if at is None:
             self.turns.append(Turn(exchange, key))

@@ -183,4 +183,42 @@ def test_long_recordings_lose_their_first_answers(cells: Cells) -> None:
     ran = cells.run("%prompt -p {{me}} -t weather --run-tools How is Rome?")
     sizes = [len(request.deltas) for request in ran.value.requests]
     assert sizes == [0, 0, MOST_CHUNKS]
-    assert "No stream recorded" in cells.run("%deltas --round 1").plain
+    first = cells.run("%deltas --round 1")
+    assert "0 of 11 chunks recorded" in first.plain
+    assert "recording stopped at 0 of 11 chunks" in first.html
+
+
+def test_a_recording_that_is_cut_says_so_and_is_not_saved(cells: Cells, tmp_path: Path) -> None:
+    """Of one answer, and in the middle of several."""
+    half = [("text", "w" * 3 * (MOST_CHUNKS // 2 + 500))]
+    script(cells, [*half, *CALL], half)
+    ran = cells.run("%prompt -p {{me}} -t weather --run-tools How is Rome?")
+    kept = [(len(request.deltas), request.lost_chunks) for request in ran.value.requests]
+    first, last = kept
+    assert (last[1], first[0] + last[0]) == (0, MOST_CHUNKS)
+    assert first[1] > 500
+    told = f"{first[0]:,} of {sum(first):,} chunks"
+    shown = cells.run("%deltas --round 1")
+    assert f"{told} recorded" in shown.plain
+    assert f"recording stopped at {told}" in shown.html
+    assert "stopped at" not in cells.run("%deltas --round 2").html
+    file = tmp_path / "long.jsonl"
+    refused = cells.run(f"%deltas save {file}")
+    assert f"the recording is not whole ({told} are kept): a replay would break off there" in refused.printed
+    assert not file.exists()
+    assert cells.run(f"%deltas save {file} --round 2").error is None
+    script(cells, [("text", "w" * 3 * (MOST_CHUNKS + 100))])
+    ran = cells.run("%prompt -p {{me}} --new Hi")
+    assert ran.value.lost_chunks > 100
+    assert "recording stopped at 5,000 of 5,1" in cells.run("%deltas").html
+    assert "the recording is not whole (5,000 of 5,1" in cells.run(f"%deltas save {file}").printed
+    cells.run("%prompt -p {{echo}} Hi")
+    assert session.current().conversation().turns[0].exchange.lost_chunks == 0
+
+
+def test_a_recording_of_what_broke_off_says_so(cells: Cells, tmp_path: Path) -> None:
+    me = script(cells, DONE)
+    me.answers = [[*me.answers[0][:2], llmneutral.ServerError("broke")]]
+    cells.run("%prompt -p {{me}} Hi")
+    ran = cells.run(f"%deltas save {tmp_path / 'half.jsonl'}")
+    assert "half.jsonl plays them, up to where the answer broke off" in ran.plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from llmneutral_widgets import session
@@ -80,6 +81,11 @@ def test_a_recording_that_is_too_big_is_told() -> None:
     view = DeltaView(exchange(big))
     assert view.slider.max == 6
     assert "recording stopped at 6 chunks: they are too big" in text(view.box)
+
+
+def test_a_recording_of_which_chunks_are_lost_is_told() -> None:
+    view = DeltaView(msgspec.structs.replace(exchange(), lost_chunks=1_000))
+    assert f"recording stopped at {len(STREAM)} of {1_000 + len(STREAM):,} chunks" in text(view.box)
 
 
 def test_the_session_s_last_one() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from llmneutral_widgets import comparing, display
-from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange, Request
 from llmneutral_widgets.lines.interpolation import only_place, resolve
@@ -21,7 +20,7 @@ from llmneutral_widgets.magics import keeping
 from llmneutral_widgets.magics.inspecting import alone, read
 from llmneutral_widgets.magics.prompting import Here
 from llmneutral_widgets.notes import note
-from llmneutral_widgets.recording import clean_record
+from llmneutral_widgets.recording import clean_record, stopped_at
 from llmneutral_widgets.views.deltas import EMPTY, deltas_page
 from llmneutral_widgets.views.page import Html, count, fold
 
@@ -45,7 +44,7 @@ def numbered(exchange: Exchange, chosen: int | None) -> Numbered:
 
 def _only(exchange: Exchange) -> Request:
     """The request of an exchange whose requests are not kept any more: the first."""
-    return Request(exchange.conversion, exchange.stack, exchange.deltas)
+    return Request(exchange.conversion, exchange.stack, exchange.deltas, lost_chunks=exchange.lost_chunks)
 
 
 def _head(number: int, exchange: Exchange) -> str:
@@ -171,25 +170,24 @@ def deltas(here: Here, line: str) -> None:
     alone(found.words, 1, "%deltas shows one exchange")
     exchange = _chosen(here, found.words, found.values.get("provider"))
     if exchange is None:
-        _publish([("", _stream((), ()))])
+        _publish([("", _stream(Request(), ()))])
         return
     badges = [exchange.status] if exchange.status != "complete" else []
     shown = [
         (
             _head(number, exchange) if len(exchange.requests) > 1 else "",
-            _stream(request.deltas, badges if number == max(1, len(exchange.requests)) else ()),
+            _stream(request, badges if number == max(1, len(exchange.requests)) else ()),
         )
         for number, request in numbered(exchange, chosen)
     ]
     _publish(shown)
 
 
-def _stream(record: Sequence[Any], badges: Sequence[str]) -> Bundle:
-    stopped = f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
-    shown = deltas_page(clean_record(record), stopped=stopped, badges=badges)
-    return Bundle(
-        {"text/html": str(shown), "text/plain": f"{count(len(record), 'chunk')} recorded" if record else EMPTY}
-    )
+def _stream(request: Request, badges: Sequence[str]) -> Bundle:
+    stopped = stopped_at(request)
+    shown = deltas_page(clean_record(request.deltas), stopped=stopped, badges=badges)
+    told = stopped or (count(len(request.deltas), "chunk") if request.deltas else None)
+    return Bundle({"text/html": str(shown), "text/plain": EMPTY if told is None else f"{told} recorded"})
 
 
 def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int | None) -> None:
@@ -217,7 +215,10 @@ def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int
     except OSError as error:
         raise OptionError(f"%deltas save {words[0]}: {error.strerror}") from None
     what = count(sum(map(len, records)), "chunk") + (f" of {len(records)} answers" if len(records) > 1 else "")
-    note(f"{what} written to {path.name}; -p {in_quotes(f'replay:{words[0]}')} plays them")
+    is_last = not exchange.requests or requests[-1][0] == len(exchange.requests)
+    is_whole = not is_last or getattr(exchange.response, "complete", False)
+    until = "" if is_whole else ", up to where the answer broke off"
+    note(f"{what} written to {path.name}; -p {in_quotes(f'replay:{words[0]}')} plays them{until}")
 
 
 def _check_playable(requests: Numbered, total: int) -> None:
@@ -231,6 +232,8 @@ def _check_playable(requests: Numbered, total: int) -> None:
     for number, request in requests:
         if any([isinstance(chunk, llmneutral.DeltaMessage) for _, chunk, _ in request.deltas]):
             raise OptionError("the driver makes its deltas itself: there are no chunks of a provider's to be played")
+        if stopped := stopped_at(request):
+            raise OptionError(f"the recording is not whole ({stopped} are kept): a replay would break off there")
         if not request.deltas:
             raise OptionError(f"request {number} of {total} has no recording: --round N saves that of another one")
 

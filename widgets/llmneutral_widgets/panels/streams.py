@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from llmneutral_widgets import session
-from llmneutral_widgets.asking import MOST_CHUNKS
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.sources import conversation_of, unshown
-from llmneutral_widgets.recording import clean_record
+from llmneutral_widgets.recording import clean_record, stopped_at
 from llmneutral_widgets.session import Conversation
 from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
 from llmneutral_widgets.views.page import count
@@ -61,7 +60,7 @@ class DeltaView(Panel):
     def refresh(self) -> None:
         """Takes the recording anew: of the exchange it was given, or else of the last one there is."""
         exchange = self._exchange()
-        self._record, self._stopped = _bounded(clean_record(exchange.deltas if exchange is not None else ()))
+        self._record, self._stopped = _bounded(exchange)
         self._badges = [] if exchange is None or exchange.status == "complete" else [exchange.status]
         total = len(self._record)
         # In this order, because a slider's value never leaves its bounds.
@@ -98,11 +97,13 @@ class DeltaView(Panel):
         return Bundle({"text/html": self._page(), "text/plain": text})
 
 
-def _bounded(record: list[Any]) -> tuple[list[Any], str | None]:
+def _bounded(exchange: Exchange | None) -> tuple[list[Any], str | None]:
     """A recording as far as it is kept, and where it was stopped."""
-    letters = 0
+    if exchange is None:
+        return [], None
+    record, letters = clean_record(exchange.deltas), 0
     for number, (_, chunk, _deltas) in enumerate(record):
         letters += len(str(chunk))
         if letters > _HEAVY:
             return record[:number], f"{count(number, 'chunk')}: they are too big"
-    return record, f"{MOST_CHUNKS:,} chunks" if len(record) >= MOST_CHUNKS else None
+    return record, stopped_at(exchange)

@@ -43,12 +43,12 @@ def deltas_page(record: Sequence[Sequence[Any]], *, stopped: str | None = None, 
 
     Args:
         record: `stream.record` as plain data: seconds, chunk, deltas.
-        stopped: Where the recording was stopped ("5,000 chunks"), if it was.
+        stopped: Where the recording was stopped ("5,000 of 6,100 chunks"), if it was.
         badges: What is to be said of the stream ("incomplete").
     """
     entries = [Entry(float(seconds), chunk, deltas) for seconds, chunk, deltas in record]
     if not entries:
-        return page(tag("p", EMPTY), sections=("deltas",))
+        return page(tag("p", f"recording stopped at {stopped}" if stopped else EMPTY), sections=("deltas",))
     table = rows(entries)
     return fitted(lambda most: page(_table(entries, table, stopped, badges, most), sections=("deltas",)))
 
