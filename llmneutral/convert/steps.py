@@ -22,7 +22,7 @@ SUMMARIES: dict[str, str] = {
     "params": "Writes each setting (temperature, length …) the way this API spells it, if it takes it at all.",
     "settings": "Reads the settings before the conversion begins, and leaves out what cannot be meant.",
     "reasoning": "Says how much the model is to think, in this API's words.",
-    "local": "Fits the request to the embedded model that runs on this computer.",
+    "local": "Adds what the embedded model on this computer needs to do as asked: its driver does, no API demands it.",
     "history": "Hands over the conversation so far to a program that keeps one of its own.",
     "instructions": "Hands over the system text to a program that has instructions of its own.",
     "input": "Writes the last question in the form that the program takes.",

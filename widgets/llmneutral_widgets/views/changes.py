@@ -15,8 +15,8 @@ KINDS = {
     "moved": "stands in another place",
     "rewritten": "says the same in another form",
     "renamed": "has another name",
-    "added": "nobody wrote it; the API demands it",
-    "coerced": "is changed to what the API takes, and may say less",
+    "added": "nobody wrote it; the API demands it, or this model needs it",
+    "coerced": "is put in the nearest form that is taken here, which may say less",
     "refused": "cannot be sent, and nothing else is either",
 }
 """What may become of a block, a setting or a tool."""
