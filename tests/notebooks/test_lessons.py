@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import json
 import re
 from collections.abc import Mapping
@@ -13,10 +15,11 @@ import nbconvert
 import nbformat
 import pytest
 
+import llmneutral
 from llmneutral_widgets.exchange import MIME, Exchange
 from llmneutral_widgets.scrub import LARGEST_MEDIA
 from llmneutral_widgets.views.answer import foot
-from tests.notebooks.lessons import WIDGET, executed, latest, lessons, read, settled, tidied, write
+from tests.notebooks.lessons import LESSONS, WIDGET, executed, latest, lessons, read, settled, tidied, write
 from tests.widgets.kernel import PLAIN, Kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
@@ -28,6 +31,7 @@ FOREIGN_PATH = re.compile(r"(?<![\w+/.:-])(?:/(?:home|root|tmp|work|Users|usr|va
 KEY = re.compile(
     r"\bsk-[\w-]{8,}|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\bBearer \S{8,}|\b[A-Z]+_(?:KEY|TOKEN) ?= ?\S{8,}"
 )
+SCHOOL = "https://models.example.org/v1"
 PREDICTION = "**Before you run it:**"
 
 
@@ -110,6 +114,14 @@ def test_the_exercise_has_a_hidden_check_that_waits_kindly(path: Path) -> None:
 
 
 @every_lesson
+def test_a_change_below_an_answer_is_spoken_of(path: Path) -> None:
+    """A reader who meets `1 change` is told what it is."""
+    html = ["".join(each.get("data", {}).get("text/html", "")) for each in outputs(read(path))]
+    shown = [found for each in html for found in re.findall(r'class="changes"><summary>(\d+ changes?):', each)]
+    assert {*shown} <= {*re.findall(r"\*(\d+ changes?)\*", "\n".join(told(read(path))))}
+
+
+@every_lesson
 def test_its_links_lead_to_other_lessons(path: Path) -> None:
     text = "\n".join(told(read(path)))
     links = re.findall(r"\]\(([^)]+)\)", text)
@@ -162,6 +174,41 @@ def with_solution(notebook: Any) -> Any:
             {**check, "id": f"more-{i}", "source": each} for i, each in enumerate((answer, check["source"]))
         ]
     return found
+
+
+def judged(lesson: str, mine: str) -> str:
+    """What the check of a lesson says to an answer, in a room with as much of the lesson as it needs."""
+    cells = {cell["id"]: "".join(cell["source"]) for cell in read(LESSONS / f"{lesson}.ipynb")["cells"]}
+    talk = llmneutral.PromptStack(settings={"max_tokens": 200})
+    talk.add_user_message("Which number up to 12 has the most divisors?")
+    talk.add_assistant_message("12.")
+    talk.add_user_message("And up to 24?")
+    room: dict[str, Any] = {"llmneutral": llmneutral, "answers": {"Claude": None}, "talk": lambda _: talk}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for source in (cells["exercise"], mine, cells["check"]):
+            exec(source, room)
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("lesson", "mine", "said"),
+    [
+        ("05-reasoning", 'convert(found, "anthropic_messages")', "Not yet: say which model is asked."),
+        ("05-reasoning", 'convert(found, "anthropic_messages", model="claude-sonnet-5-5")', "Not yet: the signature"),
+        ("05-reasoning", 'convert(found, "anthropic_messages", model="claude-opus-5-5")', "Right: claude-opus-5-5"),
+        ("10-switching", f'resolve_api_mode(base_url="{SCHOOL}")', "That is chat_completions"),
+        ("10-switching", f'resolve_api_mode(base_url="{SCHOOL}/anthropic")', "Messages, by the rule suffix:anthropic"),
+        ("10-switching", 'resolve_api_mode(base_url="https://api.anthropic.com")', "Messages, by the rule host:"),
+        (
+            "10-switching",
+            f'resolve_api_mode(base_url="{SCHOOL}", provider="anthropic")',
+            "Right, by the rule provider:",
+        ),
+        ("10-switching", f'resolve_api_mode(base_url="{SCHOOL}", api_mode="messages")', "Right, by the rule explicit"),
+    ],
+)
+def test_a_check_takes_what_is_right_and_nothing_else(lesson: str, mine: str, said: str) -> None:
+    assert judged(lesson, f"mine = llmneutral.{mine}").startswith(said)
 
 
 @each_to_run
