@@ -117,10 +117,11 @@ def test_answers_beside_the_first_are_told_and_do_not_go_on() -> None:
     assert "written by a newer llmneutral (schema 2)" in found.notes[1]
 
 
-def test_answers_of_a_panel_come_one_after_the_other() -> None:
+@pytest.mark.parametrize("apart", [1, 0], ids=["a minute apart", "within a second"])
+def test_answers_of_a_panel_come_one_after_the_other(apart: int) -> None:
     """A panel keeps what it shows in one output, the last answer first: they were asked in time, not side by side."""
-    asked = [record(n, n - 1 if n else None, created=f"2026-11-30T10:0{n}:00Z") for n in range(3)]
-    found = extracted({**asked[2], "others": asked[:2]})
+    asked = [record(n, n - 1 if n else None, created=f"2026-11-30T10:0{n * apart}:00Z") for n in range(3)]
+    found = extracted({**asked[2], "others": [asked[1], asked[0]]})
     assert [(each.exchange.id, each.is_aside) for each in found.found] == [
         ("x-0", False),
         ("x-1", False),

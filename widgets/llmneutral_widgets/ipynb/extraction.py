@@ -264,7 +264,7 @@ def _in_time(told: Sequence[Exchange]) -> list[tuple[Exchange, bool]]:
     """Exchanges of one output: answers to the first one's question stand beside it, those of a panel came in time."""
     first = told[0]
     aside = [each for each in told[1:] if (each.parent, each.question) == (first.parent, first.question)]
-    own = [each for each in told if not any(each is other for other in aside)]
+    own = [each for each in reversed(told) if not any(each is other for other in aside)]  # the newest is saved first
     own.sort(key=lambda each: each.created or "")
     return [*[(each, False) for each in own], *[(each, True) for each in aside]]
 
