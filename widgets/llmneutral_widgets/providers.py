@@ -7,7 +7,6 @@ config of the user's takes the place of the one with its name, so that its key a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -52,7 +51,6 @@ class Providers:
 
         self._own: dict[str, Any] = {}
         self._presets: dict[str, Any] = {}
-        self._stamps: dict[str, Any] = {}
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -67,8 +65,7 @@ class Providers:
         """Returns every name, those of presets last."""
         import llmneutral
 
-        own = [name for name in self._own if not name.startswith("replay:")]  # files, which may not even be there
-        return list(dict.fromkeys([*llmneutral.CONFIGS, *own]))
+        return list(dict.fromkeys([*llmneutral.CONFIGS, *self._own]))
 
     def config(self, written: str) -> Any:
         """Returns the config of a name, `NAME` or `NAME/MODEL`; `replay:FILE` plays recordings.
@@ -83,23 +80,16 @@ class Providers:
             remedy = "another model of a variable's is named by -m" if name else "name one"
             raise OptionError(f"there is no provider {written or 'without a name'}; {remedy}")
         self._follow(llmneutral.Defaults)
-        if name.startswith("replay:"):
-            self._look_again(name)
         if name not in self._own:
             try:
-                self._own[name] = llmneutral.drivers_config(name)
+                made = llmneutral.drivers_config(name)
             except llmneutral.ConfigurationError as error:
                 meant = f"{error.hint[0].lower()}{error.hint[1:]}" if error.hint else nearest(name, self.names())
                 raise OptionError(f"unknown provider {name}; {meant}") from None
+            if name.startswith("replay:"):  # a file, which may be written anew by the next question
+                return made
+            self._own[name] = made
         return with_model(self._own[name], model) if model else self._own[name]
-
-    def _look_again(self, name: str) -> None:
-        """A file of recordings is played on from one question to the next, unless it was written anew meanwhile."""
-        file = Path(name.removeprefix("replay:")).expanduser()
-        stamp = (found.st_mtime_ns, found.st_size) if file.is_file() and (found := file.stat()) else None
-        if self._stamps.get(name) != stamp or stamp is None:
-            self._own.pop(name, None)
-            self._stamps[name] = stamp
 
     def keep(self, name: str, config: Any) -> None:
         """Keeps a config under a name of the user's (a preset)."""
@@ -143,6 +133,9 @@ class Providers:
     def asked(self, written: str | None, model: str | None, namespace: Mapping[str, Any]) -> Asked:
         """Returns who is asked.
 
+        Recordings that are asked by name are played from their beginning: run again, a cell gives the same answer. What
+        is in effect, or a variable holds, is one driver for all questions, and plays on.
+
         Args:
             written: `NAME`, `NAME/MODEL` or `{{variable}}`; None is what is in effect at this moment.
             model: Another model of the same driver.
@@ -163,6 +156,7 @@ class Providers:
             if own and model and own != model:
                 raise OptionError(f"-p asks for the model {own}, -m for {model}")
             found, model = self.config(name), model or own or None
+            found = found.evolve() if isinstance(found, llmneutral.ReplayDriversConfig) else found
         if isinstance(found, llmneutral.BasePromptDriver):
             return Asked(found.provider or type(found).__name__, found, model)
         if not isinstance(found, llmneutral.DriversConfig):

@@ -161,6 +161,23 @@ def test_each_request_has_the_recording_of_its_own_answer(cells: Cells, tmp_path
     assert "chunks written to repaired.jsonl" in cells.run(f"%deltas save {file} --round 1").plain
 
 
+def test_each_question_of_a_recording_begins_at_its_beginning(cells: Cells, tmp_path: Path) -> None:
+    """So a cell that is run again, or asks twice, gives the same; a driver in a variable plays on."""
+    with_tools(cells)
+    file = tmp_path / "rounds.jsonl"
+    cells.run(f"%deltas save {file}")
+    first = [cells.run(f"%prompt -p replay:{file} --new Hi").value for _ in range(2)]
+    assert [[call.input["city"] for call in each.response.tool_calls] for each in first] == [["Rome"]] * 2
+    both = cells.run(f"%prompt -p replay:{file} -p replay:{file} --new -t weather --run-tools Hi").value
+    assert [each.text for each in both] == ["It is sunny."] * 2
+    cells.run(f"%provider preset shown replay:{file}")
+    played = [cells.run("%prompt -p shown --new Hi").value.response.tool_calls for _ in range(2)]
+    assert [bool(calls) for calls in played] == [True, True]
+    cells.shell.user_ns["playing"] = llmneutral.ReplayPromptDriver(file)
+    texts = [cells.run("%prompt -p {{playing}} --new Hi").value.text for _ in range(3)]
+    assert texts == ["", "", "It is sunny."]
+
+
 def test_what_a_driver_makes_itself_is_no_recording(cells: Cells, tmp_path: Path) -> None:
     file = tmp_path / "own.jsonl"
     cells.run("%prompt -p {{echo}} Hi")

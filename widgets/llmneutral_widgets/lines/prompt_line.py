@@ -320,7 +320,7 @@ DELTAS = Grammar(
     about="Shows a stream as it came.",
     usage=(
         "%deltas [CELL]    the last exchange, or that of a cell",
-        "%deltas save FILE    a recording for replay:FILE",
+        "%deltas save FILE    a recording: -p replay:FILE plays it, from its beginning each time",
     ),
     options=(
         O(
