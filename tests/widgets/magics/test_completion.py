@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 
 import llmneutral
+from llmneutral_widgets.magics import completion
 from tests.widgets.shell import Cells, running
 
 NAMES = """
@@ -129,3 +131,29 @@ def test_it_is_quick(cells: Cells) -> None:
     began = time.perf_counter()
     tab(cells, "%prompt -p ")
     assert time.perf_counter() - began < 0.2
+
+
+def fails(self: Any) -> Any:
+    raise RuntimeError("outside of a request")
+
+
+Nothing = type("Nothing", (), {"__class__": property(fails)})
+"""A proxy of nothing, as some web frameworks have one: whatever looks at it fails."""
+
+
+def test_what_cannot_be_looked_at_hides_nothing_else(cells: Cells, capsys: pytest.CaptureFixture[str]) -> None:
+    cells.shell.user_ns.update({"aproxy": Nothing(), "Form": {"type": "object"}, 5: "no name"})
+    assert "%prompt --schema Form" in tab(cells, "%prompt --schema ")
+    assert "%prompt {{aproxy" in tab(cells, "%prompt {{apr")
+    assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_completion_never_raises(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(completion, "_sources", broken)
+    tab(cells, "%prompt --schema ")
+    assert "Traceback" not in "".join(capsys.readouterr())

@@ -44,7 +44,10 @@ def matcher_of(ip: Any) -> Callable[[Any], Any]:
 
     @completer.context_matcher(identifier="llmneutral", priority=100)  # type: ignore[untyped-decorator]
     def match(context: Any) -> Any:
-        offer = offered(ip, context.full_text, context.text_until_cursor)
+        try:
+            offer = offered(ip, context.full_text, context.text_until_cursor)
+        except Exception:  # noqa: BLE001 - it would be printed into the reader's line, with all its frames
+            offer = Offer("")
         shown = [completer.SimpleCompletion(word, type="magic") for word in offer.words]
         return {"completions": shown, "matched_fragment": offer.typed, "suppress": True, "ordered": True}
 
@@ -113,4 +116,13 @@ def _names(ip: Any) -> list[str]:
 
 def _of_user(ip: Any, is_wanted: Callable[[Any], bool]) -> list[str]:
     hidden = set(getattr(ip, "user_ns_hidden", ()))
-    return [name for name, value in ip.user_ns.items() if name[:1] != "_" and name not in hidden and is_wanted(value)]
+    own = [(name, value) for name, value in list(ip.user_ns.items()) if isinstance(name, str) and name not in hidden]
+    return [name for name, value in own if name[:1] != "_" and _is(is_wanted, value)]
+
+
+def _is(is_wanted: Callable[[Any], bool], value: Any) -> bool:
+    """Whether a value is wanted; one that cannot be looked at (a proxy of nothing) is not."""
+    try:
+        return is_wanted(value)
+    except Exception:  # noqa: BLE001 - its `__class__` may run code of anybody's
+        return False
