@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import llmneutral
 from llmneutral import Defaults
 from llmneutral_widgets import session
 from llmneutral_widgets.exchange import MIME, Exchange
-from llmneutral_widgets.panels import WIDGET, Conversation, DeltaView, PayloadView, StackView
+from llmneutral_widgets.panels import WIDGET, Conversation
 from llmneutral_widgets.pricing import OwnPrices
 from llmneutral_widgets.views.transcript import EMPTY
 from tests.widgets.kernel import Kernel
@@ -91,29 +90,6 @@ def test_a_question_is_answered_into_the_panel_and_the_session(panel: Conversati
     (turn,) = session.current().conversation().turns
     assert turn.exchange.status == "complete"
     assert len(session.current().rows) == 1
-
-
-@pytest.mark.parametrize("is_of_a_file", [False, True])
-def test_every_view_shows_an_exchange(panel: Conversation, echo: Echo, is_of_a_file: bool) -> None:
-    """What `-o NAME` binds."""
-    ask(panel, "one")
-    ask(panel, "two")
-    exchange = session.current().last
-    assert exchange is not None
-    if is_of_a_file:
-        exchange = Exchange.from_json(exchange.to_json())
-    shown = text(StackView(exchange).box)
-    assert "two" in shown
-    assert shown.index("two") < shown.index("TWO")
-    assert ("ONE" in shown) is not is_of_a_file, "the history is known while the kernel lives"
-    payload = text(PayloadView(exchange, "chat").box)
-    assert "two" in payload
-    assert "TWO" not in payload, "what was sent, and not what came"
-    assert ("chunk" in text(DeltaView(exchange).box)) is not is_of_a_file
-    with closing(Conversation(exchange)) as further:
-        ask(further, "three")
-        assert echo.texts()[-3:] == ["user: two", "assistant: TWO ", "user: three"]
-    assert further.name == "panel-1"
 
 
 def test_an_enter_at_its_end_is_no_part_of_a_question(panel: Conversation, echo: Echo) -> None:

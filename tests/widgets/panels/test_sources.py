@@ -1,0 +1,53 @@
+"""Whatever holds a conversation can be shown by every panel that shows one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+import llmneutral
+from llmneutral import Defaults
+from llmneutral_widgets import session
+from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.panels import Conversation, DeltaView, PayloadView, StackView
+from tests.widgets.panels.looking import quiet, text
+from tests.widgets.panels.test_conversation import ask
+from tests.widgets.shell import Echo
+
+pytestmark = quiet
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    before = Defaults.drivers_config if Defaults.is_set else None
+    driver = Echo()
+    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
+    yield driver
+    session.close()
+    Defaults.drivers_config = before
+
+
+@pytest.mark.parametrize("is_of_a_file", [False, True])
+def test_every_view_shows_an_exchange(echo: Echo, is_of_a_file: bool) -> None:
+    """What `-o NAME` binds."""
+    with closing(Conversation()) as panel:
+        ask(panel, "one")
+        ask(panel, "two")
+    exchange = session.current().last
+    assert exchange is not None
+    if is_of_a_file:
+        exchange = Exchange.from_json(exchange.to_json())
+    shown = text(StackView(exchange).box)
+    assert "two" in shown
+    assert shown.index("two") < shown.index("TWO")
+    assert ("ONE" in shown) is not is_of_a_file, "the history is known while the kernel lives"
+    payload = text(PayloadView(exchange, "chat").box)
+    assert "two" in payload
+    assert "TWO" not in payload, "what was sent, and not what came"
+    assert ("chunk" in text(DeltaView(exchange).box)) is not is_of_a_file
+    with closing(Conversation(exchange)) as further:
+        ask(further, "three")
+        assert echo.texts()[-3:] == ["user: two", "assistant: TWO ", "user: three"]
+    assert further.name == "panel-1"
