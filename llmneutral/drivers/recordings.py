@@ -85,9 +85,11 @@ def load_recordings(file: File) -> tuple[Recording, ...]:
     """
     try:
         with open(file, encoding="utf-8") as opened:
-            lines = opened.read().splitlines()
+            lines = opened.read().split("\n")  # and nowhere else: texts may hold other signs that end a line
     except OSError as error:
         raise ConfigurationError(f"no recording at {os.fspath(file)}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{os.fspath(file)} holds no recording: it is no text in UTF-8") from None
     found = tuple(_recordings(lines, os.fspath(file)))
     if not found:
         raise ConfigurationError(f"{os.fspath(file)} holds no recording")
@@ -110,7 +112,8 @@ def _recordings(lines: list[str], name: str) -> Iterator[Recording]:
             raise ConfigurationError(f"{name}, line {number}: this is no line of a recording")
         else:
             is_stream = "chunk" in line
-            pieces.append((float(line.get("t") or 0.0), line["chunk"] if is_stream else line["body"]))
+            seconds = _seconds(line, f"{name}, line {number}")
+            pieces.append((seconds, line["chunk"] if is_stream else line["body"]))
     if head is not None:
         yield Recording(head["api"], head.get("model"), tuple(pieces), is_stream)
 
@@ -118,11 +121,20 @@ def _recordings(lines: list[str], name: str) -> Iterator[Recording]:
 def _line(text: str, place: str) -> JSONObject:
     try:
         line = loads(text)
+    except RecursionError:
+        raise ConfigurationError(f"{place}: nested too deeply to be read") from None
     except ValueError:
         line = None
     if not isinstance(line, dict):
         raise ConfigurationError(f"{place}: a line of a recording is a JSON object")
     return line
+
+
+def _seconds(line: JSONObject, place: str) -> float:
+    seconds = 0.0 if line.get("t") is None else line["t"]
+    if not isinstance(seconds, int | float):
+        raise ConfigurationError(f"{place}: t is a number of seconds")
+    return float(seconds)
 
 
 def _head(line: JSONObject, place: str) -> JSONObject:

@@ -60,6 +60,9 @@ def test_nothing_is_no_recording(tmp_path: Path) -> None:
         ("", "holds no recording"),
         ("no json\n", "line 1: a line of a recording is a JSON object"),
         ('{"llmneutral_recording": 1, "api": "chat"}\n[1]\n', "line 2: a line of a recording is a JSON object"),
+        ('{"llmneutral_recording": 1, "api": "chat"}\n' + "[" * 100_000, "jsonl, line 2: nested too deeply to be read"),
+        ('{"llmneutral_recording": 1, "api": "chat"}\n{"t": [], "chunk": {}}\n', "line 2: t is a number of seconds"),
+        ('{"llmneutral_recording": 1, "api": "chat"}\n{"t": "x", "chunk": {}}\n', "line 2: t is a number of seconds"),
         ('{"t": 0, "chunk": {}}\n', "line 1: this is no line of a recording"),
         ('{"llmneutral_recording": 1, "api": "chat"}\n\n{"t": 0}\n', "line 3: this is no line of a recording"),
         ('{"llmneutral_recording": 9, "api": "chat"}\n', "version 9; this library reads 1"),
@@ -71,6 +74,20 @@ def test_a_file_that_is_none_says_where(tmp_path: Path, text: str, why: str) -> 
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=why):
         load_recordings(file)
+
+
+def test_a_file_that_is_no_text_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(b"\x89PNG\xff")
+    with pytest.raises(ConfigurationError, match=r"answers\.jsonl holds no recording: it is no text"):
+        load_recordings(file)
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x1c", "\r"])
+def test_a_sign_that_ends_a_line_elsewhere_ends_none_here(tmp_path: Path, sign: str) -> None:
+    file = tmp_path / "answers.jsonl"
+    save_recording(file, [(0.0, {"text": f"one{sign}two"})], api="chat_completions")
+    assert load_recordings(file)[0].pieces == ((0.0, {"text": f"one{sign}two"}),)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
