@@ -192,6 +192,24 @@ def test_an_interrupt_does_not_wait_for_a_provider_that_is_silent(monkeypatch: p
     silent.forever.set()
 
 
+def test_an_interrupt_before_all_have_begun_keeps_what_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, begun, main = threading.Thread.start, [0], threading.current_thread()
+
+    def start(thread: threading.Thread) -> None:
+        begun[0] += threading.current_thread() is main
+        if begun[0] == 2:
+            raise KeyboardInterrupt
+        original(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    outcomes, interrupt = ask_all([question(Echo()), question(Echo())], [CollectSink(), CollectSink()])
+    assert isinstance(interrupt, KeyboardInterrupt)
+    found = [outcome.exchange for outcome in outcomes]
+    assert [each.text for each in found if each] in (["HI ", ""], ["", ""])
+    assert found[1] is not None
+    assert found[1].status == "interrupted"
+
+
 def piece(text: str) -> dict[str, Any]:
     return {
         "id": "c",

@@ -13,7 +13,7 @@ import pytest
 
 from llmneutral_widgets import display, interrupts, session
 from llmneutral_widgets.exchange import MIME
-from llmneutral_widgets.sinks import CollectSink, TextSink
+from llmneutral_widgets.sinks import CollectSink, DisplaySink, TextSink
 from tests.loopback import HOLD, Loopback, streamed
 from tests.widgets.kernel import Kernel
 from tests.widgets.magics.test_prompting import PAUSE, shows, words
@@ -64,6 +64,31 @@ def test_a_press_while_the_answer_is_kept_loses_nothing(
     monkeypatch.undo()
     assert cells.run("%prompt -p {{echo}} again").error is None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+STARTS = ["llmneutral_widgets.sinks.DisplaySink.start", "llmneutral_widgets.sinks.DisplaySink._show"]
+
+
+@pytest.mark.parametrize("place", STARTS)
+def test_a_press_while_the_first_frame_is_shown_ends_the_output(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    name = place.rpartition(".")[2]
+    original = getattr(DisplaySink, name)
+    pressed: list[bool] = []
+
+    def start(*args: Any) -> None:
+        original(*args)
+        if not pressed:
+            pressed.append(True)
+            press()
+
+    monkeypatch.setattr(DisplaySink, name, start)
+    ran = cells.run("%prompt -p {{echo}} Hello")
+    assert isinstance(ran.error, KeyboardInterrupt)
+    assert "answering" not in ran.html
+    (turn,) = session.current().conversation().turns
+    assert turn.exchange.status == "interrupted"
 
 
 SHOWN = [

@@ -121,12 +121,14 @@ class _Call:
 
     def run(self, sink: Sink, stop: threading.Event | None = None) -> Outcome:
         """Asks, and shows what comes."""
-        sink.start(self.question.asked.told())
+        error: BaseException | None = None
         try:
+            sink.start(self.question.asked.told())
             error = self._received(sink, stop) if self.question.stream else self._whole()
-        except BaseException as late:  # noqa: BLE001  # an interrupt while the stream was closed
-            error = late
-        hold()
+            hold()
+        except BaseException as late:  # noqa: BLE001  # an interrupt at the beginning, or while the stream was closed
+            hold()
+            error = late if error is None else error
         return self._outcome(sink, error)
 
     def _received(self, sink: Sink, stop: threading.Event | None) -> BaseException | None:
@@ -439,4 +441,5 @@ def _into(outcome: Outcome, call: _Call, sink: Sink, stop: threading.Event) -> N
 def _wait(threads: Sequence[threading.Thread]) -> None:
     until = perf_counter() + _PATIENCE
     for thread in threads:
-        thread.join(max(0.0, until - perf_counter()))
+        if thread.is_alive():  # an interrupt may come before all of them have begun
+            thread.join(max(0.0, until - perf_counter()))
