@@ -7,6 +7,7 @@ cannot be converted) makes no exchange.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -441,5 +442,5 @@ def _into(outcome: Outcome, call: _Call, sink: Sink, stop: threading.Event) -> N
 def _wait(threads: Sequence[threading.Thread]) -> None:
     until = perf_counter() + _PATIENCE
     for thread in threads:
-        if thread.is_alive():  # an interrupt may come before all of them have begun
+        with contextlib.suppress(RuntimeError):  # an interrupt may come before all of them have begun
             thread.join(max(0.0, until - perf_counter()))
