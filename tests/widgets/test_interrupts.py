@@ -213,6 +213,30 @@ def test_a_press_is_raised_at_once_or_when_it_is_let_go(block: Any) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("nth", [1, 2], ids=["as the handler is set", "as it is put back"])
+def test_a_press_at_the_edge_puts_the_handler_back(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
+    original, calls = signal.signal, [0]
+
+    def pressed(*args: Any) -> Any:
+        calls[0] += 1
+        if nth == 2 and calls[0] == 2:
+            press()
+        before = original(*args)
+        if nth == 1 and calls[0] == 1:
+            press()
+        return before
+
+    monkeypatch.setattr(signal, "signal", pressed)
+    with pytest.raises(KeyboardInterrupt), interrupts.heard():
+        pass
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    at_once_again = interrupts.heard()
+    with pytest.raises(KeyboardInterrupt), at_once_again:
+        press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_other_threads_have_no_part_in_it() -> None:
     found: list[Any] = []
 

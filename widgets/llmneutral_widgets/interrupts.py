@@ -42,14 +42,16 @@ def heard() -> Iterator[None]:
     if _PRESSES.is_heard or not _is_main():
         yield
         return
-    before = signal.signal(signal.SIGINT, _PRESSES.press)
-    _PRESSES.is_heard = True
+    before = signal.getsignal(signal.SIGINT)
     try:
+        _PRESSES.is_heard = True
+        signal.signal(signal.SIGINT, _PRESSES.press)
         yield
     finally:
-        _PRESSES.is_heard = _PRESSES.is_held = False
+        _PRESSES.is_held = True  # a press now must not keep the handler from being put back
         signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
-        pressed, _PRESSES.is_pressed = _PRESSES.is_pressed, False
+        pressed = _PRESSES.is_pressed
+        _PRESSES.is_heard = _PRESSES.is_held = _PRESSES.is_pressed = False
     if pressed:
         raise KeyboardInterrupt
 
