@@ -160,7 +160,7 @@ class ProviderPicker(Panel):
 
 def _width(labels: Iterable[str]) -> str:
     """The width of a field in which the longest of some labels is not clipped, beside its description and its arrow."""
-    return f"{8 + 0.6 * max([24, *map(len, labels)]):.0f}em"
+    return f"{8 + 0.55 * max([24, *map(len, labels)]):.0f}em"
 
 
 class _Kernel:

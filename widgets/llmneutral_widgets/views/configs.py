@@ -14,13 +14,16 @@ ABOUT = {
     "local-messages": "embedded model",
     "ollama": "your own, by Ollama",
     "server": "your own, at an address",
-    "codex": "a program with its own login",
+    "codex": "a program, with its own login",
     "replay": "plays recordings: replay:FILE",
     "dummy": "answers nothing",
 }
 """What a name that is no provider's stands for."""
 UNLISTED = frozenset({"replay", "dummy"})
 """Names that answer nothing as they stand."""
+
+_FEW = 20
+"""Characters of what is missing in a label."""
 
 Row = Mapping[str, Any]
 
@@ -62,8 +65,12 @@ def remedy(row: Row) -> str | None:
 
 
 def label(row: Row) -> str:
-    """Returns a config as a list names it: with what it is, where its name does not tell, and what it lacks."""
-    said = [word for word in (ABOUT.get(str(row.get("name"))), lacking(row)) if word]
+    """Returns a config as a list names it: with what it is, where its name does not tell, and what it lacks.
+
+    A list is as wide as its longest label: what takes more than a few words is for `remedy` to say.
+    """
+    about, lacks = ABOUT.get(str(row.get("name")), ""), lacking(row) or ""
+    said = [word for word in (about.partition(",")[0], lacks if len(lacks) <= _FEW else "not ready") if word]
     return f"{row.get('name')} ({'; '.join(said)})" if said else str(row.get("name"))
 
 
