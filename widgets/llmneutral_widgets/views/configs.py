@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ ABOUT = {
     "local-messages": "embedded model",
     "ollama": "your own, by Ollama",
     "server": "your own, at an address",
-    "codex": "a program, with its own login",
+    "codex": "a program with its own login",
     "replay": "plays recordings: replay:FILE",
     "dummy": "answers nothing",
 }
@@ -70,7 +71,7 @@ def label(row: Row) -> str:
     A list is as wide as its longest label: what takes more than a few words is for `remedy` to say.
     """
     about, lacks = ABOUT.get(str(row.get("name")), ""), lacking(row) or ""
-    said = [word for word in (about.partition(",")[0], lacks if len(lacks) <= _FEW else "not ready") if word]
+    said = [word for word in (re.split(r", | with ", about)[0], lacks if len(lacks) <= _FEW else "not ready") if word]
     return f"{row.get('name')} ({'; '.join(said)})" if said else str(row.get("name"))
 
 
