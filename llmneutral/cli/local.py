@@ -93,14 +93,14 @@ def _serve(arguments: argparse.Namespace) -> int:
         verbosity=3 if arguments.verbose else 0,
     )
     with LocalServer(settings, api_key=arguments.key) as server:
-        sys.stdout.write(
-            f"{server.model} answers on this machine until Ctrl-C\n"
-            f"  openai SDK     base_url={server.openai_base_url}\n"
-            f"  anthropic SDK  base_url={server.base_url}\n"
-            f"  api_key        {server.api_key}\n"
-        )
-        sys.stdout.flush()
-        try:
+        try:  # who reads the lines may be quick
+            sys.stdout.write(
+                f"{server.model} answers on this machine until Ctrl-C\n"
+                f"  openai SDK     base_url={server.openai_base_url}\n"
+                f"  anthropic SDK  base_url={server.base_url}\n"
+                f"  api_key        {server.api_key}\n"
+            )
+            sys.stdout.flush()
             while server.running:
                 time.sleep(_LOOK_SECONDS)
         except KeyboardInterrupt:
