@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,9 @@ from llmneutral_widgets.scrub import current_secrets
 
 
 @pytest.fixture
-def providers() -> Iterator[Providers]:
+def providers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Providers]:
+    for name in llmneutral.key_variables():
+        monkeypatch.delenv(name, raising=False)
     before = Defaults.drivers_config if Defaults.is_set else None
     Defaults.drivers_config = None
     made = Providers()
@@ -115,9 +118,87 @@ def test_presets_are_what_the_table_says_now(providers: Providers) -> None:
     providers.keep_presets({})
     assert "fast" not in providers.names()
     assert "mine" in providers.names()
-    for table, said in (({"local": "openai"}, "local is a provider already"), ({"a": 5}, "a: unknown provider 5")):
-        with pytest.raises(OptionError, match=said):
-            providers.keep_presets(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"local": "openai"}, "local is a provider already; choose another name"),
+        ({"OpenAI": "anthropic"}, "OpenAI is a provider already"),
+        ({"list": "openai"}, "list is a command of %provider; choose another name"),
+        ({"key": "openai"}, "key is a command of %provider"),
+        ({5: "openai"}, "5 is no name of a preset: it is one word"),
+        ({"": "openai"}, "'' is no name of a preset"),
+        ({"x/y": "openai"}, "x/y is no name of a preset"),
+        ({"{{x}}": "openai"}, "{{x}} is no name of a preset"),
+        ({"a b": "openai"}, "a b is no name of a preset"),
+        ({"-x": "openai"}, "-x is no name of a preset"),
+        ({"replay:x": "openai"}, "replay:x is no name of a preset"),
+        ({"a": 5}, "a: it stands for NAME/MODEL as a text, not an int"),
+        ({"a": "nobody"}, "a: unknown provider nobody"),
+        ({"a": "openai/b k=v"}, "settings are given by %provider preset a openai/b k=v"),
+    ],
+)
+def test_presets_that_could_not_be_asked_change_nothing(providers: Providers, table: dict[Any, Any], said: str) -> None:
+    providers.keep_presets({"fast": "openai/a"})
+    with pytest.raises(OptionError, match=re.escape(said)):
+        providers.keep_presets({"slow": "anthropic", **table})
+    assert "slow" not in providers.names()
+    assert providers.config("fast").model == "a"
+
+
+def test_a_key_stays_as_long_as_its_preset_is_the_same(providers: Providers) -> None:
+    table = {"fast": "openai/a", "faster": "fast/b", "slow": "anthropic"}
+    providers.keep_presets(table)
+    providers.set_key("fast", "typed-in-a-test-2")
+    for more in ({}, {"other": "openai"}, {"slow": "cohere"}):
+        providers.keep_presets({**table, **more})
+        assert has_key(providers) >= {"fast", "faster"}, more
+    providers.keep_presets({**table, "fast": "openai/c"})
+    assert not has_key(providers) & {"fast", "faster"}, "it asks another one now"
+    assert providers.config("faster").model == "b"
+    providers.set_key("fast", "typed-in-a-test-2")
+    providers.keep_presets({})
+    providers.keep_presets(table)
+    assert not has_key(providers) & {"fast", "faster"}, "it was gone in between"
+
+
+def has_key(providers: Providers) -> set[str]:
+    return {row["name"] for row in providers.rows() if row["key_variable"] and row["key_set"]}
+
+
+def test_presets_have_the_key_of_whom_they_ask(providers: Providers) -> None:
+    """An error says whose key is missing, which is the provider's: typed for that one, it must help."""
+    providers.keep_presets({"fast": "openai/a"})
+    providers.keep("mine", providers.config("openai/b"), "openai/b")
+    providers.keep("own", providers.config("openai/c"), "openai/c")
+    providers.set_key("own", "typed-in-a-test-3")
+    own = providers.config("own")
+    assert has_key(providers) == {"own"}
+    providers.set_key("OpenAI/x", "typed-in-a-test-4")
+    assert has_key(providers) == {"openai", "fast", "mine", "own"}
+    assert providers.config("own") is own, "it has a key of its own"
+
+
+def test_presets_that_name_each_other_have_one_key(providers: Providers) -> None:
+    providers.keep("one", providers.config("openai"), "openai")
+    providers.keep("two", providers.config("one"), "one")
+    providers.keep("one", providers.config("two"), "two")
+    providers.set_key("two", "typed-in-a-test-5")
+    assert has_key(providers) == {"one", "two"}
+
+
+def test_a_key_of_a_preset_that_is_in_effect_is_in_effect(providers: Providers) -> None:
+    providers.keep_presets({"fast": "openai/a"})
+    Defaults.drivers_config = providers.config("fast")
+    providers.set_key("fast", "typed-in-a-test-6")
+    assert Defaults.base is providers.config("fast")
+    assert Defaults.base.status().key_set
+
+
+def test_a_provider_has_one_name(providers: Providers) -> None:
+    assert providers.config("OpenAI") is providers.config("openai")
+    assert providers.names() == list(llmneutral.CONFIGS)
 
 
 def test_files_of_recordings_are_no_names(providers: Providers) -> None:

@@ -6,6 +6,7 @@ config of the user's takes the place of the one with its name, so that its key a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,7 +14,11 @@ import msgspec
 
 from llmneutral_widgets.lines.interpolation import only_place, resolve
 from llmneutral_widgets.lines.options import OptionError, a_kind, nearest
+from llmneutral_widgets.lines.prompt_line import PROVIDER
 from llmneutral_widgets.scrub import remember
+
+_PRESET = re.compile(r"\w[\w.-]*")
+"""The name of a preset: one word, which can be written behind `-p` and before a slash."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -50,7 +55,9 @@ class Providers:
         import llmneutral
 
         self._own: dict[str, Any] = {}
-        self._presets: dict[str, Any] = {}
+        self._presets: dict[str, str] = {}
+        self._made_of: dict[str, str] = {}
+        self._typed: set[str] = set()
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -73,62 +80,138 @@ class Providers:
         Raises:
             OptionError: If there is none of this name.
         """
-        import llmneutral
-
         name, model = name_and_model(written)
         if not name or "{{" in name:
             remedy = "another model of a variable's is named by -m" if name else "name one"
             raise OptionError(f"there is no provider {written or 'without a name'}; {remedy}")
+        if name.startswith("replay:"):  # a file, which may be written anew by the next question
+            return self._made(name)
+        found = self._own[self._known(name)]
+        return with_model(found, model) if model else found
+
+    def _known(self, name: str) -> str:
+        """The name under which a config is kept: `-p OpenAI` is openai, with the key that was typed for it."""
+        import llmneutral
+
         self._follow(llmneutral.Defaults)
-        if name not in self._own:
-            try:
-                made = llmneutral.drivers_config(name)
-            except llmneutral.ConfigurationError as error:
-                meant = f"{error.hint[0].lower()}{error.hint[1:]}" if error.hint else nearest(name, self.names())
-                raise OptionError(f"unknown provider {name}; {meant}") from None
-            if name.startswith("replay:"):  # a file, which may be written anew by the next question
-                return made
-            self._own[name] = made
-        return with_model(self._own[name], model) if model else self._own[name]
+        if name in self._own:
+            return name
+        made = self._made(name)
+        known = made.name if made.name in llmneutral.CONFIGS else name
+        self._own.setdefault(known, made)
+        return known
 
-    def keep(self, name: str, config: Any) -> None:
-        """Keeps a config under a name of the user's (a preset)."""
+    def _made(self, name: str) -> Any:
+        import llmneutral
+
+        try:
+            return llmneutral.drivers_config(name)
+        except llmneutral.ConfigurationError as error:
+            meant = f"{error.hint[0].lower()}{error.hint[1:]}" if error.hint else nearest(name, self.names())
+            raise OptionError(f"unknown provider {name}; {meant}") from None
+
+    def keep(self, name: str, config: Any, made_of: str | None = None) -> None:
+        """Keeps a config under a name of the user's (a preset).
+
+        Args:
+            name: Its name.
+            config: The config.
+            made_of: Who was asked for it, as `NAME/MODEL`: a key that is typed for that one is its key, too.
+        """
         self._own[name] = config
+        self._typed.discard(name)
+        self._made_of.pop(name, None)
+        if made_of is not None:
+            self._made_of[name] = self._source(made_of)
 
-    def keep_presets(self, written: Mapping[str, Any]) -> None:
+    def _source(self, target: str) -> str:
+        name = name_and_model(target)[0]
+        return name if name.startswith("replay:") else self._known(name)
+
+    def made(self, name: Any, target: Any) -> Any:
+        """Returns the config that a preset stands for.
+
+        Args:
+            name: Its name.
+            target: Who is asked, as `NAME/MODEL`.
+
+        Raises:
+            OptionError: If there could be no such name behind `-p`, or there is none to ask.
+        """
+        import llmneutral
+
+        shown = name if isinstance(name, str) and name else repr(name)
+        if not isinstance(name, str) or not _PRESET.fullmatch(name):
+            raise OptionError(f"{shown} is no name of a preset: it is one word of letters, digits, _ - and dots")
+        if name in PROVIDER.commands:
+            raise OptionError(f"{name} is a command of %provider; choose another name")
+        if name.lower().replace("_", "-") in llmneutral.CONFIGS:
+            raise OptionError(f"{name} is a provider already; choose another name")
+        if not isinstance(target, str):
+            raise OptionError(f"{name}: it stands for NAME/MODEL as a text, not {a_kind(target)}")
+        if len(target.split()) > 1 and not target.strip().startswith("replay:"):
+            remedy = f"settings are given by %provider preset {name} {target.strip()}"
+            raise OptionError(f"{name}: {target} is no NAME/MODEL; {remedy}")
+        try:
+            return self.config(target)
+        except OptionError as error:
+            raise OptionError(f"{name}: {error}") from None
+
+    def keep_presets(self, written: Mapping[Any, Any]) -> None:
         """Keeps the presets of a table, in the place of those that it held before.
+
+        One that stands for the same as before stays as it is, with the key that was typed for it.
 
         Args:
             written: Name -> `NAME/MODEL`.
 
         Raises:
-            OptionError: If a name is that of a provider, or there is none to ask.
+            OptionError: If one could not be asked by its name, or there is none to ask; nothing has changed then.
+        """
+        if dict(written) == self._presets:
+            return
+        before, own = self._presets, dict(self._own)
+        same: set[str] = set()
+        for name, target in before.items():  # in their order: one may be made of another before it
+            source = name_and_model(target)[0]
+            if written.get(name) == target and (source not in before or source in same):
+                same.add(name)
+        for name in before.keys() - same:
+            self._own.pop(name, None)
+        try:
+            for name, target in written.items():
+                if name not in same:
+                    self._own[name] = self.made(name, target)
+        except OptionError:
+            self._own = own
+            raise
+        other = {*before, *written} - same
+        self._typed -= other
+        self._made_of = {name: source for name, source in self._made_of.items() if name not in other}
+        self._made_of |= {name: self._source(written[name]) for name in written if name in other}
+        self._presets = dict(written)
+
+    def set_key(self, name: str, key: str) -> None:
+        """Gives a config a key that was typed: it is kept in this process only, and never shown.
+
+        The presets that are made of it have it too, but those that a key of their own was typed for.
         """
         import llmneutral
 
-        if dict(written) == self._presets:
-            return
-        for name in self._presets:
-            self._own.pop(name, None)
-        self._presets = {}
-        for name, target in written.items():
-            if name in llmneutral.CONFIGS:
-                raise OptionError(f"{name} is a provider already; choose another name")
-            try:
-                self._own[name] = self.config(str(target))
-            except OptionError as error:
-                raise OptionError(f"{name}: {error}") from None
-            self._presets[name] = target
-
-    def set_key(self, name: str, key: str) -> None:
-        """Gives a config a key that was typed: it is kept in this process only, and never shown."""
-        import llmneutral
-
         remember(key)
-        defaults, config = llmneutral.Defaults, self.config(name).evolve(api_key=key)
-        self._own[name] = config
-        if defaults.is_set and defaults.base.name == name:
-            defaults.base = config
+        name = self._known(name_and_model(name)[0])
+        self._typed.add(name)
+        defaults, waiting = llmneutral.Defaults, [name]
+        given: set[str] = set()
+        while waiting:
+            each = waiting.pop()
+            given.add(each)
+            before = self.config(each)
+            config = self._own[each] = before.evolve(api_key=key)
+            if defaults.is_set and (defaults.base.name == each or defaults.base is before):
+                defaults.base = config
+            made = [preset for preset, source in self._made_of.items() if source == each]
+            waiting += [preset for preset in made if preset not in self._typed and preset not in given]
 
     def asked(self, written: str | None, model: str | None, namespace: Mapping[str, Any]) -> Asked:
         """Returns who is asked.

@@ -183,3 +183,15 @@ def test_a_config_file_names_presets_and_defaults(shell: Any) -> None:
     finally:
         del shell.config["PromptMagics"]
     assert captured.outputs[0].data[MIME]["model"] == "gpt-x"
+
+
+def test_a_bad_preset_in_a_config_file_is_told_by_the_magics(shell: Any) -> None:
+    """It must not keep the extension from loading: the magics would then be unknown, and nobody knew why."""
+    shell.config.PromptMagics.presets = {"x/y": "openai"}
+    shell.extension_manager.load_extension("llmneutral")
+    try:
+        with capture_output() as captured:
+            shell.run_cell("%stack list")
+    finally:
+        del shell.config["PromptMagics"]
+    assert "%config PromptMagics.presets: x/y is no name of a preset" in captured.stderr

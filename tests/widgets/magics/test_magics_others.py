@@ -245,5 +245,32 @@ def test_presets_of_the_config_are_what_it_says_now(cells: Cells) -> None:
     cells.run("%provider list")
     cells.run("%config PromptMagics.presets = {'fast': 'openai-chat/b'}")
     assert cells.run("%prompt -p fast --dry-run Hi").value.payload["model"] == "b"
-    cells.run("%config PromptMagics.presets = {'local': 'openai'}")
-    assert "%config PromptMagics.presets: local is a provider already" in cells.run("%stack list").printed
+
+
+def test_a_preset_that_could_not_be_asked_is_told_when_it_is_set(
+    cells: Cells, caplog: pytest.LogCaptureFixture
+) -> None:
+    cells.run("%config PromptMagics.presets = {'fast': 'openai-chat/b'}")
+    cells.run("%config PromptMagics.presets = {'fast': 'openai-chat/b', 5: 'openai'}")
+    assert "%config PromptMagics.presets: 5 is no name of a preset: it is one word" in caplog.text
+    assert "unknown provider nobody" in cells.run("%provider nobody").printed
+    assert cells.run("%prompt -p fast --dry-run Hi").value.payload["model"] == "b", "those before stay"
+    for line, said in (
+        ("%provider preset list openai", "list is a command of %provider"),
+        ("%provider preset x/y openai", "x/y is no name of a preset"),
+        ("%provider preset q 'openai/a k=v'", "settings are given by %provider preset q openai/a k=v"),
+    ):
+        assert said in cells.run(line).printed, line
+
+
+def test_a_missing_key_of_a_preset_can_be_typed_as_the_error_says(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "typed-in-a-test-7")
+    cells.run("%provider preset cold openai-chat/a temperature=0")
+    told = "\n".join(cells.run("%prompt -p cold Hello").error._render_traceback_())
+    assert "%provider key openai-chat" in told
+    cells.run("%provider key openai-chat")
+    cells.run("import llmneutral; session = llmneutral.widgets.session")
+    assert "key set" in repr(cells.run("session.providers.config('cold').prompt_driver").value)

@@ -126,16 +126,11 @@ def _ask_key(here: Here, words: Sequence[str]) -> None:
 
 
 def _add_preset(here: Here, words: Sequence[str]) -> None:
-    if len(words) < 2 or not words[0].isidentifier():
+    if len(words) < 2:
         raise OptionError("%provider preset takes a name, who is asked, and settings: preset fast openai temperature=0")
     name, target, *given = words
-    if name in here.session.providers.names():
-        import llmneutral
-
-        if name in llmneutral.CONFIGS:
-            raise OptionError(f"{name} is a provider already; choose another name")
-    config = here.session.providers.config(target)
-    here.session.providers.keep(name, config.evolve(**dict(map(setting, given))))
+    config = here.session.providers.made(name, target)
+    here.session.providers.keep(name, config.evolve(**dict(map(setting, given))), target)
     note(f"-p {name} asks {config.name} · {config.model or 'no model'}")
 
 

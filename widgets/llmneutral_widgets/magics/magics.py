@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ _LAST_ERROR = 20_000
 def magics_class() -> Any:
     """Returns the class that IPython registers; its traits are what `%config PromptMagics` sets."""
     from IPython.core import magic as ipython_magic
-    from traitlets import Dict, Int, Unicode
+    from traitlets import Dict, Int, Unicode, validate
 
     magic: Any = ipython_magic
 
@@ -45,6 +45,7 @@ def magics_class() -> Any:
         plain = Int(0, help="1 prints answers as text").tag(config=True)
         tracebacks = Unicode("short", help="short, or full: all frames, without locals").tag(config=True)
         presets = Dict(help="names for -p, such as {'fast': 'openai/gpt-6-luna'}").tag(config=True)
+        checked = validate("presets")(_checked_presets)
 
         @magic.no_var_expand
         @magic.needs_local_scope
@@ -94,6 +95,21 @@ def magics_class() -> Any:
         getattr(PromptMagics, name).__doc__ = grammar.help()
     PromptMagics.__doc__ = "Prompts in cells: %%prompt, %provider, %stack, %payload, %deltas, %usage."
     return PromptMagics
+
+
+def _checked_presets(magics: Any, proposal: Any) -> Any:
+    """Looks at the presets when they are set, and keeps those there were where the new ones cannot be asked.
+
+    Not while the extension is loaded: a bad table in a file would keep it from loading. The magics tell of that one.
+    """
+    from traitlets import TraitError
+
+    if magics.shell.magics_manager.registry.get(type(magics).__name__) is magics:
+        try:
+            keep_presets(proposal.value)
+        except OptionError as error:
+            raise TraitError(str(error)) from None
+    return proposal.value
 
 
 @cache
@@ -184,11 +200,22 @@ def here_of(magics: Any, local_ns: Any = None) -> Here:
         here.session.prices = own_prices(magics.prices.strip())
     except OptionError as error:
         raise OptionError(str(error).replace("--prices", "%config PromptMagics.prices", 1)) from None
+    keep_presets(magics.presets)
+    return here
+
+
+def keep_presets(written: Mapping[Any, Any]) -> None:
+    """Keeps the presets of `%config` in this session.
+
+    Raises:
+        OptionError: If one could not be asked.
+    """
+    from llmneutral_widgets import session
+
     try:
-        here.session.providers.keep_presets(magics.presets)
+        session.current().providers.keep_presets(written)
     except OptionError as error:
         raise OptionError(f"%config PromptMagics.presets: {error}") from None
-    return here
 
 
 def settings_of(magics: Any) -> Settings:
