@@ -15,7 +15,7 @@ from llmneutral_widgets import display, interrupts, session
 from llmneutral_widgets.exchange import MIME
 from llmneutral_widgets.sinks import CollectSink, DisplaySink, TextSink
 from tests.loopback import HOLD, Loopback, streamed
-from tests.widgets.kernel import Kernel
+from tests.widgets.kernel import Kernel, Ran
 from tests.widgets.magics.test_prompting import PAUSE, shows, words
 from tests.widgets.shell import Cells, running
 
@@ -252,73 +252,100 @@ def test_other_threads_have_no_part_in_it() -> None:
     assert found == [signal.default_int_handler]
 
 
-def test_a_prompt_in_a_cell_that_awaits_can_be_stopped(tmp_path: Path) -> None:
+SETUP = """
+%load_ext llmneutral
+import asyncio, llmneutral
+show = llmneutral.widgets.show
+config = llmneutral.LocalServerDriversConfig('m', base_url='URL/v1')
+def ask():
+    return get_ipython().run_line_magic("prompt", "-p {{config}} -o kept Hi")
+def look():
+    global kept
+    kept = show(config.prompt_driver.stream("Hi"))
+async def f():
+    return ask()
+async def g():
+    return look()
+"""
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Iterator[tuple[Kernel, Loopback]]:
+    """A kernel whose `config` asks a provider that answers slowly."""
     with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
-        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral")
-        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
-        ran = kernel.run(
-            "await asyncio.sleep(0)\nkept = %prompt -p {{config}} Hi\nprint('went on')",
-            seen=kernel.interrupted_when(shows("word word")),
-        )
-        assert server.closes(1.0)
-        assert ran.seconds < 8
-        assert ran.error is not None
-        assert "went on" not in ran.printed
-        assert ran.data(MIME)["status"] == "interrupted"
-        assert kernel.run("1 + 1").plain == "2"
+        assert kernel.run(SETUP.replace("URL", server.url)).error is None
+        yield kernel, server
+
+
+def stopped(asking: tuple[Kernel, Loopback], code: str) -> Ran:
+    """Runs a cell, presses the stop button when its answer has begun, and looks at what is left of it."""
+    kernel, server = asking
+    ran = kernel.run(f"{code}\nprint('went on')", seen=kernel.interrupted_when(shows("word word")))
+    assert server.closes(1.0)
+    assert ran.seconds < 8
+    assert ran.error is not None, "queued cells are not run"
+    assert "went on" not in ran.printed
+    assert kernel.run("1 + 1").plain == "2"
+    return ran
+
+
+def test_a_prompt_in_a_cell_that_awaits_can_be_stopped(asking: tuple[Kernel, Loopback]) -> None:
+    ran = stopped(asking, "await asyncio.sleep(0)\nkept = %prompt -p {{config}} Hi")
+    assert ran.data(MIME)["status"] == "interrupted"
 
 
 TASKS = {
     "gathered": "await asyncio.gather(f(), asyncio.sleep(30))",
     "awaited": "t = asyncio.create_task(f()); await t",
+    "bounded": "await asyncio.wait_for(f(), 30)",
+    "waited for": "await asyncio.wait([asyncio.create_task(f())])",
+    "beside": "t = asyncio.create_task(f()); await asyncio.sleep(30)",
+    "in a group": "async with asyncio.TaskGroup() as g_: [g_.create_task(each) for each in (f(), asyncio.sleep(30))]",
+    "shown in a group": "async with asyncio.TaskGroup() as g_: g_.create_task(g())",
 }
 
 
 @pytest.mark.parametrize("code", TASKS.values(), ids=TASKS)
-def test_a_press_while_a_task_asks_cancels_it_and_the_kernel_lives_on(tmp_path: Path, code: str) -> None:
+def test_a_press_while_a_task_asks_cancels_it_and_its_cell_and_the_kernel_lives_on(
+    asking: tuple[Kernel, Loopback], code: str
+) -> None:
     """An interrupt that leaves a task ends the event loop, and the kernel's with it: there it is a cancellation."""
-    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
-        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral")
-        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
-        kernel.run('async def f():\n    return get_ipython().run_line_magic("prompt", "-p {{config}} -o kept Hi")')
-        ran = kernel.run(code, seen=kernel.interrupted_when(shows("word word")))
-        assert server.closes(1.0)
-        assert ran.seconds < 8
-        assert ran.error == "CancelledError"
-        assert kernel.run("kept.status").plain == "'interrupted'"
-        assert kernel.run("1 + 1").plain == "2"
+    ran = stopped(asking, code)
+    assert ran.error == "CancelledError"
+    assert ran.data(MIME)["status"] == "interrupted"
+    if "g()" not in code:
+        assert asking[0].run("kept.status").plain == "'interrupted'"
 
 
-ASKS = {
-    "a magic": 'get_ipython().run_line_magic("prompt", "-p {{config}} -o kept Hi")',
-    "show": "show(config.prompt_driver.stream('Hi'))",
-}
+def test_a_press_while_a_task_asks_that_has_outlived_its_cell_cancels_the_one_that_runs(
+    asking: tuple[Kernel, Loopback],
+) -> None:
+    kernel, server = asking
+    kernel.run("async def later():\n    await asyncio.sleep(0.3)\n    ask()\nt = asyncio.create_task(later())")
+    sent = kernel.send("await asyncio.sleep(30)")
+    assert server.asked(5.0)
+    time.sleep(0.5)
+    kernel.interrupt()
+    assert server.closes(3.0)
+    ran = kernel.wait(sent)
+    assert (ran.error, ran.seconds < 8) == ("CancelledError", True)
+    assert kernel.run("1 + 1").plain == "2"
 
 
-@pytest.mark.parametrize("code", ASKS.values(), ids=ASKS)
-def test_a_press_while_a_callback_asks_leaves_the_kernel_alive(tmp_path: Path, code: str) -> None:
+@pytest.mark.parametrize("code", ["ask", "look"])
+def test_a_press_while_a_callback_asks_leaves_the_kernel_alive(asking: tuple[Kernel, Loopback], code: str) -> None:
     """What leaves a callback of the loop leaves the loop, unless it is an error or a cancellation."""
-    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
-        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral\nshow = llmneutral.widgets.show")
-        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
-        kernel.run(f"later = asyncio.get_running_loop().call_later(0.2, lambda: {code})")
-        assert server.asked(5.0)
-        time.sleep(0.5)
-        kernel.interrupt()
-        assert server.closes(3.0)
-        assert kernel.run("1 + 1").plain == "2"
+    kernel, server = asking
+    kernel.run(f"later = asyncio.get_running_loop().call_later(0.2, {code})")
+    assert server.asked(5.0)
+    time.sleep(0.5)
+    kernel.interrupt()
+    assert server.closes(3.0)
+    assert kernel.run("1 + 1").plain == "2"
 
 
-def test_a_stream_that_is_shown_in_a_cell_that_awaits_can_be_stopped(tmp_path: Path) -> None:
-    with Kernel(tmp_path) as kernel, Loopback(streamed(words(150), pause=PAUSE)) as server:
-        kernel.run("%load_ext llmneutral\nimport asyncio, llmneutral\nshow = llmneutral.widgets.show")
-        kernel.run(f"config = llmneutral.LocalServerDriversConfig('m', base_url='{server.url}/v1')")
-        code = "await asyncio.sleep(0)\nshow(config.prompt_driver.stream('Hi'))\nprint('went on')"
-        ran = kernel.run(code, seen=kernel.interrupted_when(shows("word word")))
-        assert server.closes(1.0)
-        assert ran.seconds < 8
-        assert ran.error is not None
-        assert "went on" not in ran.printed
-        (error,) = [output for output in ran.outputs if output["output_type"] == "error"]
-        assert len(error["traceback"]) == 1
-        assert ran.data(MIME)["status"] == "interrupted"
+def test_a_stream_that_is_shown_in_a_cell_that_awaits_can_be_stopped(asking: tuple[Kernel, Loopback]) -> None:
+    ran = stopped(asking, "await asyncio.sleep(0)\nlook()")
+    (error,) = [output for output in ran.outputs if output["output_type"] == "error"]
+    assert len(error["traceback"]) == 1
+    assert ran.data(MIME)["status"] == "interrupted"

@@ -94,6 +94,11 @@ class Runs:
         is_main = threading.current_thread() is threading.main_thread()
         return self._open[-1] if self._open and is_main and own is None else Run(None)
 
+    @property
+    def task(self) -> Any:
+        """The task that runs the cell that runs now, whoever asks; None where none does."""
+        return self._open[-1].task if self._open else None
+
     def begin(self, cell_id: str | None) -> None:
         """Notes that a cell begins."""
         task = None

@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import sysconfig
 import traceback
-from asyncio import CancelledError
+from asyncio import CancelledError, get_running_loop
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmneutral_widgets.cells import is_other_task, shell
+from llmneutral_widgets.cells import RUNS, is_other_task, shell
 from llmneutral_widgets.scrub import Secrets, current_secrets
 from llmneutral_widgets.views.page import visible
 
@@ -61,9 +61,14 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
 
 
 def of_task(error: BaseException) -> BaseException:
-    """Returns what may leave a magic: in a task beside the cell's, or in a callback, an interrupt is a cancellation."""
+    """Returns what may leave a magic: in a task beside the cell's, or in a callback, an interrupt is a cancellation.
+
+    The cell is cancelled, too, as its kernel would do: what waits for the task may swallow that (a `TaskGroup` does).
+    """
     if not isinstance(error, KeyboardInterrupt) or not is_other_task():
         return error
+    if (cell := RUNS.task) is not None and cell.get_loop() is get_running_loop():
+        cell.cancel()
     return _rendered(CancelledError(), error._render_traceback_, current_secrets())  # type: ignore[attr-defined]
 
 
