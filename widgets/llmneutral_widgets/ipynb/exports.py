@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import msgspec
@@ -195,12 +197,14 @@ def linked(exchanges: Sequence[Exchange]) -> list[Exchange]:
 
 def _prompt_cells(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
     yield _code(LOAD)
-    before: list[Exchange] = []
+    sizes: defaultdict[str, list[int]] = defaultdict(list)
     told: set[str] = set()
     for number, exchange in enumerate(exchanges, 1):
+        before = sizes[exchange.name]
         settings, source = prompt_source(exchange, number, _history(exchange, before))
         unsaid = [key for key, value in _settings_of(exchange) if not _setting(key, value)]
-        before.append(exchange)
+        if is_sent(exchange):
+            before.append(sum(not message.is_system() for message in exchange.turn))
         if source != _ALONE and (said := lacking(exchange, is_first=number == 1, unsaid=unsaid, told=told)):
             yield {
                 "cell_type": "markdown",
@@ -222,17 +226,17 @@ def _bundle(exchange: Exchange) -> Bundle:
         return Bundle({"text/plain": said, MIME: exchange.to_json()}, {"llmneutral": {"schema": SCHEMA}})
 
 
-def _history(exchange: Exchange, before: Sequence[Exchange]) -> int | None:
-    """How many of the exchanges before it went along, where these were not all of them, and as far as that is known."""
+def _history(exchange: Exchange, sizes: Sequence[int]) -> int | None:
+    """How many of the exchanges before it went along, where these were not all of them, and as far as that is known.
+
+    Args:
+        exchange: The exchange.
+        sizes: How many messages each earlier exchange of its conversation has.
+    """
     told = exchange.history.get("messages")
-    sizes = [
-        len([message for message in each.turn if not message.is_system()])
-        for each in before
-        if is_sent(each) and each.name == exchange.name
-    ]
     if not isinstance(told, int) or told >= sum(sizes):
         return None
-    return next((number for number in range(len(sizes)) if sum(sizes[len(sizes) - number :]) == told), None)
+    return next((number for number, size in enumerate(accumulate(reversed(sizes), initial=0)) if size == told), None)
 
 
 def prompt_source(exchange: Exchange, number: int = 1, history: int | None = None) -> tuple[str | None, str]:
