@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 
 import llmneutral
+from llmneutral_widgets.lines.prompt_line import CALL_OPTIONS, NOT_ON_A_LINE
 from llmneutral_widgets.magics import completion
 from tests.widgets.shell import Cells, running
 
@@ -23,7 +25,16 @@ def weather(): ...
 
 @pytest.fixture
 def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
-    for name in ("talk.ipynb", "talk.json", "rec.jsonl", "prices.toml", "my file.png", "b[1].png", "sub/inner.json"):
+    for name in (
+        "talk.ipynb",
+        "talk.json",
+        "rec.jsonl",
+        "talk.md",
+        "prices.toml",
+        "my file.png",
+        "b[1].png",
+        "sub/inner.json",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
@@ -47,6 +58,18 @@ OFFERED = [
     ("%prompt --effort=me", ["%prompt --effort=medium"]),
     ("%prompt -f ", [f"%prompt -f {form}" for form in ("html", "text", "json", "code")]),
     ("%prompt --set parallel", ["%prompt --set parallel_tool_calls="]),
+    ("%prompt --set tool_choice=", [f"%prompt --set tool_choice={word}" for word in ("auto", "none", "required")]),
+    ("%prompt --set tool_choice=re", ["%prompt --set tool_choice=required"]),
+    ("%prompt --set=tool_choice=re", ["%prompt --set=tool_choice=required"]),
+    ("%prompt --set store=", ["%prompt --set store=true", "%prompt --set store=false"]),
+    ("%prompt --set keep_repairs=t", ["%prompt --set keep_repairs=true"]),
+    ("%prompt --set seed=", []),
+    ("%prompt --set metadata=", []),
+    ("%prompt --set nothing=", []),
+    ("%prompt --effort we", []),
+    ("%prompt --schema we", []),
+    ("%provider key we", []),
+    ("%provider we", []),
     ("%prompt -t we", ["%prompt -t weather"]),
     ("%prompt --schema ", ["%prompt --schema City", "%prompt --schema form"]),
     ("%%prompt --compare chat_completions,anthr", ["%%prompt --compare chat_completions,anthropic_messages"]),
@@ -65,6 +88,11 @@ OFFERED = [
     ("%prompt --stack=tr", ["%prompt --stack=travel"]),
     ("%deltas s", ["%deltas save"]),
     ("%payload anthr", ["%payload anthropic_messages"]),
+    ("%payload op", ["%payload openai", "%payload openai-chat"]),
+    ("%payload goo", ["%payload google"]),
+    ("%payload chat_completions,op", [f"%payload chat_completions,{name}" for name in ("openai", "openai-chat")]),
+    ("%prompt --compare op", ["%prompt --compare openai", "%prompt --compare openai-chat"]),
+    ("%payload we", []),
     ("%payload gemini anthr", ["%payload gemini anthropic_messages"]),
     ("%payload chat_completions,anthr", ["%payload chat_completions,anthropic_messages"]),
     ("%provider pre", ["%provider preset"]),
@@ -76,7 +104,9 @@ OFFERED = [
     ("%prompt -p rep", ["%prompt -p replay", "%prompt -p replay:"]),
     # files
     ("%stack load ta", ["%stack load talk.ipynb", "%stack load talk.json"]),
-    ("%stack save ta", ["%stack save talk.ipynb", "%stack save talk.json"]),
+    ("%stack save ta", [f"%stack save talk.{end}" for end in ("ipynb", "json", "md")]),
+    ("%stack load my", []),
+    ("%stack save re", []),
     ("%stack load su", ["%stack load sub/"]),
     ("%stack load sub/", ["%stack load sub/inner.json"]),
     ("%deltas save re", ["%deltas save rec.jsonl"]),
@@ -108,6 +138,28 @@ def test_every_api_and_every_provider_is_offered(cells: Cells) -> None:
     assert all([cells.run(f"%prompt --compare {api} Hi").error is None for api in offered]), "and each can be taken"
     assert {f"%prompt -p {name}" for name in llmneutral.CONFIGS} <= {*tab(cells, "%prompt -p ")}
     assert "%prompt -m gpt-6-luna" in tab(cells, "%prompt -m gpt")
+
+
+KEYS = sorted({*llmneutral.SETTINGS, *CALL_OPTIONS} - NOT_ON_A_LINE)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_values_of_a_setting_are_those_it_takes(cells: Cells, key: str) -> None:
+    """Each one that is offered is taken; all are offered, where the library says in words which they are."""
+    before = f"%prompt --set {key}="
+    offered = [line.removeprefix(before) for line in tab(cells, before)]
+    for value in offered:
+        ran = cells.run(f"%prompt --dry-run -p openai-chat -t weather --set {key}={value} Hi")
+        assert ran.error is None, (value, ran.error)
+    with pytest.raises(llmneutral.LLMNeutralError) as refused:
+        llmneutral.OpenAiChatPromptDriver("x").preview("?", **{key: object()})
+    words = re.search(r"to be (one of [^;]*|True or False|'auto', 'none', 'required')", str(refused.value))
+    told = [] if words is None else re.findall(r"'(\w+)'|\b(True|False)\b", words[1])
+    assert {*offered} == {text or word.lower() for text, word in told} - ({"false"} if key == "cache" else set())
+
+
+def test_every_setting_is_offered(cells: Cells) -> None:
+    assert {f"%prompt --set {key}=" for key in KEYS} == {*tab(cells, "%prompt --set ")}
 
 
 @pytest.mark.parametrize(

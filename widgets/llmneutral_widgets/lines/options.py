@@ -186,12 +186,13 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 rest.append(word)
         if option is not None:
-            return Offer(typed, _values_for(option, unclosed(typed), sources))
+            return Offer(typed, _values_for(option, unclosed(typed), sources), _is_known(option))
         name, equals, value = typed.partition("=")
         if equals and (option := self._valued(name)) is not None:
             found = _values_for(option, unclosed(value), sources)
-            return Offer(typed, [f"{name}={each}" for each in found])
-        return Offer(typed, self._words_for(rest, unclosed(typed), sources))
+            return Offer(typed, [f"{name}={each}" for each in found], _is_known(option))
+        is_known = not self.has_text and bool(self._kind(rest) or (self.commands and not rest))
+        return Offer(typed, self._words_for(rest, unclosed(typed), sources), is_known)
 
     def _valued(self, name: str) -> Option | None:
         """The option of a name, if it takes a value."""
@@ -202,12 +203,16 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         if start.startswith("-"):
             return sorted(name for option in self.options for name in option.names if name.startswith(start))
         found = [command for command in self.commands if not before and command.startswith(start)]
+        if kind := self._kind(before):
+            found += [name for name in _from(kind, start, sources) if name not in found]
+        return found if found or start else sorted(option.names[-1] for option in self.options)
+
+    def _kind(self, before: Sequence[str]) -> str:
+        """What kind of thing the next word is; "" where nobody knows."""
         kinds, place = self.sources.get(before[0] if before else "", ()), max(0, len(before) - 1)
         if not kinds and before and before[0] not in self.commands:
             kinds, place = self.sources.get("", ())[-1:], 0
-        if place < len(kinds):
-            found += [name for name in _from(kinds[place], start, sources) if name not in found]
-        return found if found or start else sorted(option.names[-1] for option in self.options)
+        return kinds[place] if place < len(kinds) else ""
 
 
 class Offer(NamedTuple):
@@ -216,10 +221,13 @@ class Offer(NamedTuple):
     Attributes:
         typed: That word, as it is typed.
         words: What it may become.
+        is_known: Whether it can be nothing else: then no name of Python's can stand there, even where there is nothing
+            to offer.
     """
 
     typed: str
     words: Sequence[str] = ()
+    is_known: bool = False
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -343,6 +351,10 @@ def _put(values: dict[str, Any], option: Option, name: str, read: Any) -> None:
         values[option.field] = read
 
 
+def _is_known(option: Option) -> bool:
+    return bool(option.choices or option.source)
+
+
 def _values_for(option: Option, start: str, sources: Sources) -> list[str]:
     """What completes a value."""
     if option.choices:
@@ -351,11 +363,11 @@ def _values_for(option: Option, start: str, sources: Sources) -> list[str]:
 
 
 def _from(kind: str, start: str, sources: Sources) -> list[str]:
-    """What there is of a kind: of a list, the last entry is completed; of `KEY=VALUE`, the key."""
+    """What there is of a kind: of a list, the last entry is completed; of `KEY=VALUE`, the key, then the value."""
     if kind not in sources:
         return []
     head, comma, last = start.rpartition(",") if kind == "apis" else ("", "", start)
-    ending = "=" if kind == "settings" else ""
+    ending = "=" if kind == "settings" and "=" not in start else ""
     found = [in_quotes(f"{head}{comma}{name}{ending}") for name in sources[kind](last) if name.startswith(last)]
     return sorted(dict.fromkeys(found))
 

@@ -26,9 +26,30 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SUBJECTS = ("provider", "model", "stack", "day")
 _SAME = {"temperature": "--temperature", "max_tokens": "--max-tokens", "reasoning_effort": "--effort"}
 _SAME |= {"structured_output_strategy": "--structured", "use_native_tools": "--tool-style", "stream": "--stream"}
-_NOT_ON_A_LINE = frozenset({"fetch"})
+NOT_ON_A_LINE = frozenset({"fetch"})
+"""Settings that no text can give."""
 CALL_OPTIONS = ("max_attempts", "retry_deadline", "timeout", "max_repairs", "keep_repairs")
 """Options of a call that `--set` takes like settings: they say how it is asked, and never reach a payload."""
+
+
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "tool_choice": ("auto", "none", "required"),
+    "reasoning_effort": EFFORTS,
+    "reasoning_summary": ("auto", "concise", "detailed", "none"),
+    "thinking_display": ("summarized", "omitted"),
+    "verbosity": ("low", "medium", "high"),
+    "structured_output_strategy": ("auto", "native", "tool", "rule"),
+    "cache": ("auto", "none"),
+    "orphan_calls": ("answer", "strip", "refuse"),
+    "orphan_results": ("text", "strip", "refuse"),
+    "late_system": ("in_place", "hoist"),
+    "foreign_reasoning": ("drop", "text"),
+    "duplicate_tools": ("refuse", "first"),
+    "unsupported_media": ("refuse", "text"),
+    "on_conflict": ("coerce", "refuse"),
+    "keep_repairs": ("true", "false"),
+}
+"""The words that a setting takes, where it is a few; what is only yes or no says so itself."""
 
 
 class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,10 +134,8 @@ def parse_prompt(line: str, known_settings: Collection[str] | None = None) -> Pr
 
 def _add_setting(settings: dict[str, Any], key: str, value: Any, known_settings: Collection[str] | None) -> None:
     known = [*(_library_settings() if known_settings is None else known_settings), *CALL_OPTIONS]
-    if key not in known or key in _NOT_ON_A_LINE:
-        raise OptionError(
-            f"--set knows no setting {key}; {nearest(key, [k for k in known if k not in _NOT_ON_A_LINE])}"
-        )
+    if key not in known or key in NOT_ON_A_LINE:
+        raise OptionError(f"--set knows no setting {key}; {nearest(key, [k for k in known if k not in NOT_ON_A_LINE])}")
     if key == "stream" and not isinstance(value, bool):
         raise OptionError(f"--set stream={value} cannot be meant: it is true or false; --no-stream says the same")
     if key in settings and settings[key] != value:
@@ -296,7 +315,7 @@ STACK = Grammar(
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("list", "use", "reset", "drop", "save", "load"),
-    sources={"": ("stacks",), "use": ("stacks",), "reset": ("stacks",), "save": ("files",), "load": ("files",)},
+    sources={"": ("stacks",), "use": ("stacks",), "reset": ("stacks",), "save": ("savable",), "load": ("loadable",)},
 )
 PAYLOAD = Grammar(
     magic="%payload",

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from llmneutral_widgets.lines.options import Offer, expression_start
-from llmneutral_widgets.lines.prompt_line import CALL_OPTIONS, GRAMMARS, PROMPT
+from llmneutral_widgets.lines.prompt_line import CALL_OPTIONS, GRAMMARS, NOT_ON_A_LINE, PROMPT, VALUES
 
 _LINE = re.compile(r"\s*(?:[\w.]+\s*=\s*)?(%{1,2}\w+)\s(.*)", re.DOTALL)
 _CELL = re.compile(r"\s*%%prompt\b")
@@ -34,7 +34,14 @@ def offered(ip: Any, cell: str, before: str) -> Offer:
     if grammar is None or found is None:
         return Offer("")
     offer = grammar.complete(found[2], _sources(ip))
-    return Offer(offer.typed, offer.words[:_MOST])
+    return offer._replace(words=offer.words[:_MOST])
+
+
+class _Nothing(list[Any]):
+    """No completions, which IPython takes for some: it lets its other matchers speak beside a list that is empty."""
+
+    def __len__(self) -> int:
+        return 1
 
 
 @cache
@@ -49,6 +56,7 @@ def matcher_of(ip: Any) -> Callable[[Any], Any]:
         except Exception:  # noqa: BLE001 - it would be printed into the reader's line, with all its frames
             offer = Offer("")
         shown = [completer.SimpleCompletion(word, type="magic") for word in offer.words]
+        shown = shown or (_Nothing() if offer.is_known else shown)
         return {"completions": shown, "matched_fragment": offer.typed, "suppress": True, "ordered": True}
 
     made: Callable[[Any], Any] = match
@@ -61,11 +69,13 @@ def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
         "providers": _providers,
         "models": lambda _: _models(),
         "files": _files,
+        "loadable": lambda start: _conversations(start, is_saved=False),
+        "savable": lambda start: _conversations(start, is_saved=True),
         "callables": lambda _: _of_user(ip, lambda value: callable(value) and not isinstance(value, type)),
         "classes": lambda _: _of_user(ip, lambda value: isinstance(value, (type, dict))),
-        "settings": lambda _: _settings(),
+        "settings": _settings,
         "stacks": lambda _: list(_session().conversations),
-        "apis": lambda _: _apis(),
+        "apis": _apis,
     }
 
 
@@ -75,12 +85,19 @@ def _session() -> Any:
     return current()
 
 
-def _files(start: str) -> list[str]:
-    """The files and folders whose path begins so; folders end in a slash."""
+def _files(start: str, ends: tuple[str, ...] = ("",)) -> list[str]:
+    """The files and folders whose path begins so, the files with one of some ends; folders end in a slash."""
     home = os.path.expanduser("~") if start.startswith("~/") else ""
     found = glob.glob(f"{glob.escape(home + start[1:] if home else start)}*")
+    found = [path for path in found if path.endswith(ends) or os.path.isdir(path)]
     named = [f"~{path[len(home) :]}" if home else path for path in found]
     return [f"{name}/" if os.path.isdir(path) else name for name, path in zip(named, found, strict=True)][:_MOST]
+
+
+def _conversations(start: str, *, is_saved: bool) -> list[str]:
+    from llmneutral_widgets.magics.keeping import LOADED, SAVED
+
+    return _files(start, SAVED if is_saved else LOADED)
 
 
 def _providers(start: str) -> list[str]:
@@ -97,16 +114,39 @@ def _models() -> list[str]:
     return [row["model"] for row in _session().providers.rows() if row["model"]]
 
 
-def _settings() -> list[str]:
+def _settings(start: str) -> list[str]:
+    """Names of settings; behind a name and `=` the values that it takes, where it is a few."""
     import llmneutral
 
-    return [*llmneutral.SETTINGS, *CALL_OPTIONS]
+    key, equals, _ = start.partition("=")
+    if not equals:
+        return [name for name in (*llmneutral.SETTINGS, *CALL_OPTIONS) if name not in NOT_ON_A_LINE]
+    values = VALUES.get(key) or (("true", "false") if _is_flag(llmneutral.SETTINGS.get(key)) else ())
+    return [f"{key}={value}" for value in values]
 
 
-def _apis() -> list[str]:
-    from llmneutral_widgets.comparing import registered
+def _is_flag(setting: Any) -> bool:
+    """Whether a setting is yes or no, and nothing else."""
+    import llmneutral
 
-    return [*registered(), "all"]
+    def takes(value: Any) -> bool:
+        try:
+            setting.check("", value)
+        except llmneutral.LLMNeutralError:
+            return False
+        return True
+
+    return setting is not None and [takes(value) for value in (True, False, "?")] == [True, True, False]
+
+
+def _apis(start: str) -> list[str]:
+    """API modes; where none begins so, the names of providers that stand for one (`openai`)."""
+    import llmneutral
+    from llmneutral_widgets.comparing import is_api, registered
+
+    found = [*registered(), "all"]
+    is_mode = any([name.startswith(start) for name in found])
+    return found if is_mode else [name for name in llmneutral.CONFIGS if is_api(name)]
 
 
 def _names(ip: Any) -> list[str]:

@@ -14,6 +14,10 @@ from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.session import Conversation, is_sent
 from llmneutral_widgets.views.page import count, line
 
+LOADED = (".ipynb", ".json")
+"""Ends of files that hold a conversation."""
+SAVED = (*LOADED, ".md")
+"""Ends of files that one is written to, the last one only to read."""
 _MOST_NOTES = 3
 
 
@@ -28,7 +32,7 @@ def save(here: Here, words: Sequence[str]) -> None:
     """
     from llmneutral_widgets.ipynb import conversations as ipynb
 
-    path = _file(words, "save", (".ipynb", ".json", ".md"))
+    path = _file(words, "save", SAVED)
     conversation = here.session.conversation()
     is_notebook = path.suffix == ".ipynb"
     try:
@@ -60,7 +64,7 @@ def load(here: Here, words: Sequence[str]) -> None:
     if len(words) == 1 and (given := stack_at(words[0], here.namespace)) is not None:
         taken(here, here.session.current, given, words[0])
         return
-    path = _file(words, "load", (".ipynb", ".json"))
+    path = _file(words, "load", LOADED)
     conversation = here.session.conversation()
     try:
         found = ipynb.read_conversation(path.read_bytes(), path.name, preferred=conversation.name)
