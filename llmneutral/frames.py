@@ -13,11 +13,16 @@ and a mistake in the settings is raised only if no row has come to anything.
 
 from __future__ import annotations
 
+import linecache
 import queue
 import re
+import signal
 import threading
+import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -35,6 +40,8 @@ from llmneutral.ir.responses import COUNTS, NormalizedResponse
 PLACE = re.compile(r"\\\{\{|\{\{\s*([^{}\n]+?)\s*\}\}")
 TEXTS = ("answer", "status", "error")
 RESULTS = {*TEXTS, "parsed", "finish_reason", *COUNTS, "total_s"}
+HURRY = 0.25
+"""Seconds after a press of Ctrl-C in which another one is the same wish."""
 LARGEST_COUNT = 2**63 - 1
 """A column of whole numbers holds no more; a provider may tell anything."""
 
@@ -52,8 +59,14 @@ class FrameInterrupt(KeyboardInterrupt):
         self.frame = frame
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows instead of a traceback."""
-        return [f"{type(self).__name__}: {self}"]
+        """What IPython shows instead of a traceback: the line that asked, what has come, and where it is."""
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(self.__traceback__)]
+        asked = [*takewhile(lambda place: place[0] != __file__, frames)][-1:]
+        return [
+            *[f"line {line}: {linecache.getline(file, line).strip()}" for file, line in asked],
+            f"{type(self).__name__}: {self}",
+            "→ import sys; sys.last_value.frame is the table as far as it came",
+        ]
 
 
 class _Row(msgspec.Struct):
@@ -109,13 +122,22 @@ def run_frame(
     if into is not None:
         settings["output_schema"] = into
     rows = [_Row() for _ in range(len(frame))]
+    presses = _Presses()
     try:
+        presses.hear()
         _all(rows, lambda place: _asked(asked, lambda: _filled(parts, frame, place), settings), concurrency)
-    except ConfigurationError:
-        raise
+        found = _with_results(frame, rows, into)
+        presses.is_kept = True
+        return found
     except BaseException as stopped:
-        raise FrameInterrupt(_in_spite_of_presses(lambda: _with_results(frame, rows, into))) from stopped
-    return _with_results(frame, rows, into)
+        presses.is_kept = True
+        if isinstance(stopped, ConfigurationError):
+            raise
+        interrupt = FrameInterrupt(_with_results(frame, rows, into))
+        presses.wait()
+        raise interrupt from stopped
+    finally:
+        presses.leave()
 
 
 def usage_frame(responses: Iterable[Any]) -> Any:
@@ -133,12 +155,45 @@ def usage_frame(responses: Iterable[Any]) -> Any:
     return pandas.DataFrame({"model": models} | _counted(given))
 
 
-def _in_spite_of_presses(made: Callable[[], Any]) -> Any:
-    """Whoever is in a hurry presses twice: what came would be lost by the second time, so it is made once more."""
-    try:
-        return made()
-    except KeyboardInterrupt:
-        return made()
+class _Presses:
+    """Presses of Ctrl-C: whoever listens to them still does, until one is raised; those after it are not heard.
+
+    What came is being kept and shown then, and whoever is in a hurry presses twice: a shell that is pressed while it
+    shows an error forgets it. Other threads have no part in it.
+
+    Attributes:
+        is_kept: Whether presses are not heard any more.
+    """
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._until = 0.0
+        self.is_kept = False
+
+    def hear(self) -> None:
+        """Begins; in a block that ends with `leave`, as a press may come at once."""
+        if threading.current_thread() is threading.main_thread() and callable(
+            before := signal.getsignal(signal.SIGINT)
+        ):
+            self._before = before
+            signal.signal(signal.SIGINT, self._press)
+
+    def _press(self, number: int, frame: Any) -> None:
+        if not self.is_kept:
+            try:
+                self._before(number, frame)
+            except BaseException:
+                self.is_kept, self._until = True, time.monotonic() + HURRY
+                raise
+
+    def wait(self) -> None:
+        """Waits for those who press twice."""
+        time.sleep(max(0.0, self._until - time.monotonic()))
+
+    def leave(self) -> None:
+        """Puts the handler back; call it when presses are not heard any more, or one would prevent it."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
 
 # --- the prompt -----------------------------------------------------------------------------------
@@ -222,7 +277,8 @@ def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None
     A `ConfigurationError` ends it if the first ones asked are all refused so: then it is no row's own.
     """
     waiting, stopped = deque(range(len(rows))), threading.Event()
-    finished: queue.SimpleQueue[tuple[int, _Row | BaseException]] = queue.SimpleQueue()
+    came: dict[int, _Row | BaseException] = {}
+    finished: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def work() -> None:
         while not stopped.is_set():
@@ -231,9 +287,10 @@ def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None
             except IndexError:
                 return
             try:
-                finished.put((place, ask(place)))
+                came[place] = ask(place)
             except BaseException as error:  # noqa: BLE001  # told to whoever waits
-                finished.put((place, error))
+                came[place] = error
+            finished.put(place)
 
     try:
         for _ in range(min(concurrency, len(rows))):
@@ -242,15 +299,17 @@ def _all(rows: list[_Row], ask: Callable[[int], _Row], concurrency: int) -> None
         refused: list[ConfigurationError] = []
         while left:
             try:
-                place, found = finished.get(timeout=LOOK_UP)
+                place = finished.get(timeout=LOOK_UP)
             except queue.Empty:
                 continue
-            rows[place] = _settled(found, refused)
+            rows[place] = _settled(came[place], refused)
             left -= 1
             if len(refused) >= (concurrency if left else 1) and not any(map(_has_come, rows)):
                 raise refused[0]
     finally:
         stopped.set()
+        for at, row in came.copy().items():  # what nobody has taken yet has come all the same
+            rows[at] = row if isinstance(row, _Row) else rows[at]
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -182,7 +184,10 @@ def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
     with pytest.raises(KeyboardInterrupt, match="of 20 rows are complete") as raised:
         run_frame(pandas.DataFrame({"a": range(20)}), "{{a}}", driver, concurrency=concurrency)
     assert isinstance(raised.value, FrameInterrupt)
-    assert raised.value._render_traceback_() == [f"FrameInterrupt: {raised.value}"], "in a notebook"
+    line, told, hint = raised.value._render_traceback_()  # in a notebook
+    assert line.endswith(': run_frame(pandas.DataFrame({"a": range(20)}), "{{a}}", driver, concurrency=concurrency)')
+    assert told == f"FrameInterrupt: {raised.value}"
+    assert "sys.last_value.frame" in hint
     found = raised.value.frame
     assert len(found) == 20
     assert found["status"].tolist()[3:] == ["interrupted"] * 17
@@ -193,25 +198,123 @@ def test_an_interrupt_has_the_rows_that_are_done(concurrency: int) -> None:
     assert len(driver.heard) <= asked + concurrency < 20, "nothing more is begun"
 
 
-def test_a_second_press_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    import llmneutral.frames as frames
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+class Pressing:
+    """Presses the stop button three times, from the n-th line on that the main thread runs in the module.
+
+    Attributes:
+        left: How many lines before that.
+        presses: How often it is still to be pressed.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self.presses = 3
+
+    def __call__(self, frame: Any, event: str, _: Any) -> Any:
+        if frame.f_globals.get("__name__") != run_frame.__module__:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left < 0 and self.presses:
+                self.presses -= 1
+                press()
+        return self
+
+
+def pressed_at(number: int) -> tuple[Any, BaseException | None, bool]:
+    """Asks for two rows; returns the table, what it was stopped by, and whether it was pressed."""
+    frame, pressing, before = pandas.DataFrame({"a": [0, 1]}), Pressing(number), sys.gettrace()
+    sys.settrace(pressing)
+    try:
+        return run_frame(frame, "{{a}}", Saying(), concurrency=1), None, pressing.presses < 3
+    except KeyboardInterrupt as stopped:
+        return getattr(stopped, "frame", None), stopped, True
+    finally:
+        sys.settrace(before)
+
+
+def test_what_has_come_is_there_whenever_and_however_often_it_is_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llmneutral.frames.HURRY", 0.0)
+    pressed_at(10_000)  # all is imported
+    kinds: list[type[BaseException] | type[None]] = []
+    number, is_pressed = 0, True
+    while is_pressed:
+        found, stopped, is_pressed = pressed_at(number)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, f"line {number}"
+        kinds.append(type(stopped))
+        if FrameInterrupt in kinds:
+            assert found is not None, f"line {number}: {stopped!r}"
+        number += 1
+    assert kinds.count(KeyboardInterrupt) == kinds.index(FrameInterrupt), "before it has begun"
+    assert kinds.count(FrameInterrupt) > 20
+    assert found["answer"].tolist() == ["0", "1"]
+
+
+def test_an_answer_that_nobody_has_taken_yet_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = threading.Semaphore(0)
+
+    def settled(*_: Any) -> None:
+        assert all([heard.acquire(timeout=5) for each in range(2)])
+        time.sleep(0.05)
+        press()
 
     def say(text: str) -> str:
-        if text == "1":
-            raise KeyboardInterrupt
+        heard.release()
         return text
 
-    made, presses = frames._with_results, iter([True])
-
-    def pressed(*args: Any) -> Any:
-        if next(presses, False):
-            raise KeyboardInterrupt
-        return made(*args)
-
-    monkeypatch.setattr(frames, "_with_results", pressed)
+    monkeypatch.setattr("llmneutral.frames._settled", settled)
     with pytest.raises(FrameInterrupt) as raised:
-        run_frame(pandas.DataFrame({"a": [0, 1]}), "{{a}}", Saying(say), concurrency=1)
-    assert raised.value.frame["answer"].tolist()[0] == "0"
+        run_frame(pandas.DataFrame({"a": [0, 1]}), "{{a}}", Saying(say), concurrency=2)
+    assert raised.value.frame["answer"].tolist() == ["0", "1"]
+
+
+def test_the_second_press_of_one_in_a_hurry_is_the_first_one() -> None:
+    """A shell that is pressed while it shows an error forgets the error, and the table with it."""
+
+    def say(text: str) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+        return text
+
+    with pytest.raises(FrameInterrupt) as raised:
+        run_frame(pandas.DataFrame({"a": [0]}), "{{a}}", Saying(say))
+    time.sleep(0.05)
+    assert raised.value.frame["status"].tolist() == ["interrupted"]
+
+
+@pytest.mark.parametrize("way", ["other", "ignored", "thread"])
+def test_whoever_listens_to_presses_still_does(way: str) -> None:
+    heard: list[int] = []
+
+    def say(text: str) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        return text
+
+    found: list[Any] = []
+
+    def work() -> None:
+        found.append(run_frame(pandas.DataFrame({"a": [0, 1]}), "{{a}}", Saying(say), concurrency=1))
+
+    other: Any = signal.SIG_IGN if way == "ignored" else lambda number, frame: heard.append(number)
+    before = signal.signal(signal.SIGINT, other)
+    try:
+        if way == "thread":
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        else:
+            work()
+        assert signal.getsignal(signal.SIGINT) is other or way == "ignored"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert found[0]["answer"].tolist() == ["0", "1"]
+    assert len(heard) == (0 if way == "ignored" else 2)
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 4])
