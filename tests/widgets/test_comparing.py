@@ -113,7 +113,7 @@ def test_requests_beside_a_streamed_one_are_streamed(providers: Providers) -> No
 def test_what_cannot_be_converted_is_told_in_its_place(providers: Providers) -> None:
     found = comparing.conversions(stack(), ["codex_app_server", "anthropic_messages"], providers)
     assert isinstance(found["codex_app_server"], llmneutral.ConversionError)
-    shown = comparing.compared(found, stack(), "anthropic_messages").data["text/html"]
+    shown = comparing.compared(found, stack(), {"anthropic_messages"}).data["text/html"]
     assert "ConversionError" in shown
     assert ">sent</b>" in shown
     exchange = comparing.dry_exchange(found, id="x-1")

@@ -7,7 +7,7 @@ the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
@@ -146,7 +146,7 @@ def conversions_bundle(
     conversions: Mapping[str, Any],
     source: Any = None,
     verdicts: Mapping[str, Verdict] | None = None,
-    sent: str | None = None,
+    sent: Container[str] = frozenset(),
 ) -> Bundle:
     """Returns payloads side by side.
 
@@ -154,10 +154,10 @@ def conversions_bundle(
         conversions: API mode -> `Conversion` (with a trace, to be aligned), or the error that came instead.
         source: The stack they were made of; without it only the payloads are shown.
         verdicts: API mode -> what the types of its SDK say.
-        sent: The API mode of the payload that was really sent.
+        sent: Which of them were really sent.
     """
     columns = [column_of(api, found, (verdicts or {}).get(api, Verdict())) for api, found in conversions.items()]
-    columns = [msgspec.structs.replace(column, is_sent=column.api == sent) for column in columns]
+    columns = [msgspec.structs.replace(column, is_sent=column.api in sent) for column in columns]
     text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
     if source is None:
         return _page(payload_page(columns), text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -120,13 +121,21 @@ def _verdict(conversion: Any) -> Verdict:
         return Verdict(unchecked="no SDK knows this API")
 
 
-def compared(found: Mapping[str, Any], stack: Any, sent: str | None = None) -> Bundle:
+def column_name(taken: Container[str], api: str, provider: str | None, model: str | None) -> str:
+    """Returns what a payload is called: by its API; with who was asked where another one is called that already."""
+    for name in (api, f"{api} ({provider})", f"{api} ({provider}/{model})"):
+        if name not in taken:
+            return name
+    return next(name for n in count(2) if (name := f"{api} ({provider}/{model}, {n})") not in taken)
+
+
+def compared(found: Mapping[str, Any], stack: Any, sent: Container[str] = frozenset()) -> Bundle:
     """Returns conversions side by side, with the conversation they were made of.
 
     Args:
         found: API mode -> `Conversion`, or the error that came instead.
         stack: The conversation; None shows the payloads alone.
-        sent: The API mode of the one that was really sent.
+        sent: Which of them were really sent.
     """
     return conversions_bundle(found, stack, verdicts(found), sent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import llmneutral
 from llmneutral_widgets import session
 from llmneutral_widgets.asking import MOST_CHUNKS
+from llmneutral_widgets.exchange import MIME
 from tests.widgets.magics.test_magics_answers import BAD, CALL, DONE, GOOD, SCHEMA, script, weather
 from tests.widgets.rounds import driver
 from tests.widgets.shell import Cells, running
@@ -239,3 +241,54 @@ def test_a_recording_of_what_broke_off_says_so(cells: Cells, tmp_path: Path) -> 
     cells.run("%prompt -p {{me}} Hi")
     ran = cells.run(f"%deltas save {tmp_path / 'half.jsonl'}")
     assert "half.jsonl plays them, up to where the answer broke off" in ran.plain
+
+
+def columns(html: str) -> dict[str, bool]:
+    """The columns of a comparison, and whether they are marked as sent."""
+    found = re.findall(r"<div><b>([^<]*)</b>(.*?)</div>", html)
+    return {name: ">sent<" in rest for name, rest in found if name != "your conversation"}
+
+
+def test_every_payload_that_was_sent_is_marked_where_several_were_asked(cells: Cells) -> None:
+    names = cells.shell.user_ns
+    names["one"], names["two"] = driver(DONE), driver(DONE, api="anthropic_messages")
+    names["three"] = driver(DONE)
+    cells.run("%prompt -p {{one}} -p {{two}} -p {{three}} Hi")
+    ran = cells.run("%payload -o found")
+    (output,) = ran.outputs
+    again = next(name for name in columns(output["text/html"]) if name.startswith("chat_completions ("))
+    sent = {"chat_completions": True, "anthropic_messages": True, again: True}
+    assert columns(output["text/html"]) == {**sent, "codex_responses": False}
+    kept = [each.requests[0].conversion for each in session.results]
+    assert [names["found"][name] for name in sent] == [kept[0], kept[1], kept[2]]
+    (output,) = cells.run("%payload --json").outputs
+    assert columns(output["text/html"]) == {**sent, "codex_responses": False}
+
+
+def test_the_later_requests_of_several_are_shown_with_whom_they_went_to(cells: Cells) -> None:
+    names = cells.shell.user_ns
+    names["one"], names["two"] = driver(CALL, DONE), driver(CALL, AGAIN, DONE, api="anthropic_messages")
+    cells.run("%prompt -p {{one}} -p {{two}} -t weather --run-tools How is Rome?")
+    ran = cells.run("%payload -o found")
+    heads = [output["text/plain"].partition("\n")[0] for output in ran.outputs]
+    first, second = [each.provider for each in session.results]
+    assert heads == [
+        "request 1 of 2, of the question",
+        f"request 2 of 3 to {second}, with the results of the calls",
+        f"request 3 of 3 to {second}, with the results of the calls",
+        f"request 2 of 2 to {first}, with the results of the calls",
+    ]
+    assert columns(ran.outputs[0]["text/html"]) == {"chat_completions": True, "anthropic_messages": True}
+    assert columns(ran.outputs[1]["text/html"]) == {"anthropic_messages": True}
+    assert columns(ran.outputs[3]["text/html"])["chat_completions"]
+    assert not columns(ran.outputs[3]["text/html"])["anthropic_messages"], (
+        "what it would be sent for the other's answer"
+    )
+    assert names["found"]["chat_completions"] is session.last.requests[1].conversion
+    assert [len(cells.run(f"%payload --round {n}").outputs) for n in (1, 2)] == [1, 2]
+    assert "--round 3: the exchange has 2 requests" in cells.run("%payload --round 3").printed
+
+
+def test_a_dry_run_for_several_models_of_one_provider_shows_each(cells: Cells) -> None:
+    ran = cells.run("%prompt -p openai-chat/a -p openai-chat/b -p openai-chat/c -p openai-chat/c --dry-run Hi")
+    assert [payload["model"] for payload in ran.outputs[0][MIME]["payload"].values()] == ["a", "b", "c", "c"]

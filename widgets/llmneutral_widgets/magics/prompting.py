@@ -300,8 +300,8 @@ def _dry(here: Here, plan: Plan) -> Exchange:
     found: dict[str, Any] = {}
     streamed = {"stream": True} if _is_streamed(here, plan) else {}
     for asked in plan.asked:
-        name = asked.driver.api_mode
-        name = f"{name} ({asked.name})" if name in found else name
+        told = asked.told()
+        name = comparing.column_name(found, told["api"], told["provider"], told["model"])
         found[name] = asked.driver.preview(plan.stack, trace=True, **streamed, **plan.given.options, **asked.overrides)
     return _show_dry(here, plan, found)
 

@@ -6,7 +6,7 @@ again, each request stands under a heading, the last one open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from llmneutral_widgets.views.page import Html, count, fold
 
 Numbered = list[tuple[int, Request]]
 """Requests with their numbers, from 1."""
+Asked = list[tuple[Exchange, Request]]
+"""Requests that were made of the same conversation, each with the exchange it belongs to."""
 
 
 def numbered(exchange: Exchange, chosen: int | None) -> Numbered:
@@ -47,10 +49,11 @@ def _only(exchange: Exchange) -> Request:
     return Request(exchange.conversion, exchange.stack, exchange.deltas, lost_chunks=exchange.lost_chunks)
 
 
-def _head(number: int, exchange: Exchange) -> str:
-    request = exchange.requests[number - 1]
+def _head(number: int, exchange: Exchange, to: str = "") -> str:
     why = " with the results of the calls" if number > 1 else " of the question"
-    return f"request {number} of {len(exchange.requests)},{' for an answer that fits' if request.is_repair else why}"
+    is_repair = bool(exchange.requests) and exchange.requests[number - 1].is_repair
+    which = f"request {number} of {max(1, len(exchange.requests))}{to}"
+    return f"{which},{' for an answer that fits' if is_repair else why}"
 
 
 def _publish(shown: Sequence[tuple[str, Bundle]]) -> None:
@@ -79,22 +82,18 @@ def payload(here: Here, line: str) -> None:
     shown: list[tuple[str, Bundle]] = []
     if found.words:
         source, conversions = _for_apis(here, found.words)
-        shown.append(("", _shown(found.values, conversions, source, None)))
+        shown.append(("", _shown(found.values, conversions, source, ())))
     else:
-        last = _last(here)
-        requests = numbered(last, chosen)
-        for number, request in requests:
-            is_alone = (number, request) != requests[-1]
-            source, conversions = _as_sent(here, request, is_alone=is_alone)
-            sent = None if request.conversion is None else str(request.conversion.api)
-            head = _head(number, last) if len(last.requests) > 1 else ""
+        for head, asked, is_alone in _asked_last(here, chosen):
+            source, sent = asked[0][1].stack, _sent(asked)
+            conversions = sent if is_alone and sent else _beside(here, asked[0][1], sent)
             shown.append((head, _shown(found.values, conversions, source, sent)))
     _publish(shown)
     if out := found.values.get("out"):
         here.ip.user_ns[out] = conversions
 
 
-def _shown(values: Mapping[str, Any], conversions: Mapping[str, Any], source: Any, sent: str | None) -> Bundle:
+def _shown(values: Mapping[str, Any], conversions: Mapping[str, Any], source: Any, sent: Container[str]) -> Bundle:
     if values.get("changes"):
         return comparing.changes_bundle(conversions)
     return comparing.compared(conversions, None if values.get("json") else source, sent)
@@ -108,19 +107,45 @@ def _last(here: Here) -> Exchange:
     return last
 
 
-def _as_sent(here: Here, request: Request, *, is_alone: bool) -> tuple[Any, dict[str, Any]]:
-    """A request as it was sent, with the conversation it was made of; beside it the same for the main APIs."""
-    made = request.conversion
-    sent = {} if made is None else {made.api: made}  # some drivers make their own
-    if request.stack is None or (is_alone and sent):
-        return request.stack, sent
+def _asked_last(here: Here, chosen: int | None) -> list[tuple[str, Asked, bool]]:
+    """What was sent last, request by request, each with its heading, and whether it stands alone.
+
+    Where several were asked, they were all sent the same conversation first; what each was sent after that is its own.
+    The last request of the one that goes on with the conversation comes last.
+    """
+    first = _last(here)
+    several = [each for each in here.session.results if each.stack is not None]
+    found: list[tuple[str, Asked, bool]] = []
+    if chosen in (None, 1):
+        asked = [(each, numbered(each, 1)[0][1]) for each in several]
+        are_more = any([len(each.requests) > 1 for each in several])
+        found.append((_head(1, first) if are_more else "", asked, True))
+    for each in [*several[1:], first]:
+        for number, request in numbered(each, None if each is not first else chosen):
+            if number > 1 and chosen in (None, number):
+                to = f" to {each.provider}" if len(several) > 1 else ""
+                found.append((_head(number, each, to), [(each, request)], True))
+    return [*found[:-1], (*found[-1][:2], False)]
+
+
+def _sent(asked: Asked) -> dict[str, Any]:
+    """What was sent, each under its API; some drivers make their own, which nobody here has seen."""
+    found: dict[str, Any] = {}
+    for exchange, request in asked:
+        if (made := request.conversion) is not None:
+            found[comparing.column_name(found, str(made.api), exchange.provider, exchange.model)] = made
+    return found
+
+
+def _beside(here: Here, request: Request, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent, and beside it what the main APIs would be sent."""
+    if request.stack is None:
+        return dict(sent)
     others = [api for api in comparing.MAIN if api not in sent]
     # Beside a request that was streamed stand requests that would be: else the columns differ in more than their API.
     stream = bool(request.deltas) or (not sent and here.settings.stream)
-    return request.stack, {
-        **sent,
-        **comparing.conversions(request.stack, others, here.session.providers, stream=stream),
-    }
+    made = comparing.conversions(request.stack, others, here.session.providers, stream=stream)
+    return {**sent, **made}
 
 
 def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
