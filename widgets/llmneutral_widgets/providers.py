@@ -16,6 +16,7 @@ from llmneutral_widgets.lines.interpolation import only_place, resolve
 from llmneutral_widgets.lines.options import OptionError, a_kind, nearest
 from llmneutral_widgets.lines.prompt_line import PROVIDER
 from llmneutral_widgets.scrub import remember
+from llmneutral_widgets.views.configs import lacks_model
 
 _PRESET = re.compile(r"\w[\w.-]*")
 """The name of a preset: one word, which can be written behind `-p` and before a slash."""
@@ -246,7 +247,14 @@ class Providers:
             raise OptionError(f"-p {written} is {a_kind(found)}; it takes a driver or a DriversConfig")
         if model and found.model is None:
             found, model = with_model(found, model), None
-        return Asked(found.name, found.prompt_driver, model)
+        try:
+            return Asked(found.name, found.prompt_driver, model)
+        except llmneutral.ConfigurationError:
+            if not lacks_model(msgspec.to_builtins(found.status())):
+                raise
+        raise llmneutral.ConfigurationError(
+            f"{found.name} has no model of its own", hint=_name_one(written, found.name)
+        )
 
     def check_key(self, asked: Asked) -> None:
         """Looks for the key before anything is shown.
@@ -272,6 +280,8 @@ class Providers:
         if not isinstance(error, llmneutral.ConfigurationError):
             return
         known, every = self.names(), [each.name for each in asked]
+        if error.message.endswith(" has no model"):  # it is a driver's of the user's
+            error.hint = "Name one with -m MODEL."
         for name in [each for each in every if each in known]:
             status = self.config(name).status()
             if status.key_variable and not status.key_set and status.key_variable in str(error):
@@ -286,6 +296,15 @@ class Providers:
     def rows(self) -> list[dict[str, Any]]:
         """Returns what each config could do now: of a key only whether it is set."""
         return [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
+
+
+def _name_one(written: str | None, name: str) -> str:
+    """What to type where a config has no model."""
+    if written is None:
+        return f"Name one with -m MODEL, or for all questions %provider {name}/MODEL."
+    if only_place(written) is not None:
+        return "Name one with -m MODEL."
+    return f"Name one: -p {name_and_model(written)[0]}/MODEL, or -m MODEL."
 
 
 def name_and_model(written: str) -> tuple[str, str]:

@@ -34,6 +34,35 @@ def test_provider_sets_the_base_and_says_what_is_missing(cells: Cells) -> None:
         assert "inside this `with` it is still openai" in cells.run("%provider local").plain
 
 
+@pytest.mark.parametrize("name", ["ollama", "groq", "azure"])
+def test_where_a_model_has_to_be_named_it_says_what_to_type(
+    cells: Cells, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://x.openai.azure.com")
+    ran = cells.run(f"%provider {name}")
+    assert ran.plain.startswith(f"{name} answers once a model is named: %provider {name}/MODEL, or -m MODEL with a ")
+    for line, said in (
+        ("%prompt Hi", f"Name one with -m MODEL, or for all questions %provider {name}/MODEL."),
+        (f"%prompt -p {name} Hi", f"Name one: -p {name}/MODEL, or -m MODEL."),
+        (f"%prompt -p {name} --dry-run Hi", f"Name one: -p {name}/MODEL, or -m MODEL."),
+    ):
+        told = "\n".join(cells.run(line).error._render_traceback_())
+        assert f"{name} has no model of its own" in told
+        assert said in told
+    assert f"-p mine asks {name}; a model has to be named" in cells.run(f"%provider preset mine {name}").plain
+    assert "-p mine/MODEL, or -m MODEL" in "\n".join(cells.run("%prompt -p mine Hi").error._render_traceback_())
+    assert f"-p mine asks {name} · m" in cells.run(f"%provider preset mine {name}/m").plain
+    cells.run("import llmneutral\nbare = llmneutral.OllamaDriversConfig()")
+    cells.run("driver = llmneutral.OpenAiChatPromptDriver(api_key='none')")
+    for bare in ("{{bare}}", "{{driver}}"):
+        assert "Name one with -m MODEL." in "\n".join(cells.run(f"%prompt -p {bare} Hi").error._render_traceback_())
+
+
+def test_what_has_its_own_model_answers_without_one(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert cells.run("%provider codex").plain.startswith("codex answers from now on; the program codex is not there")
+
+
 def test_provider_lists_all_and_shows_no_key(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
     ran = cells.run("%provider list")

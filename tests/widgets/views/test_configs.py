@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from llmneutral import CONFIGS
@@ -68,6 +66,7 @@ def test_what_is_lacking(row: dict[str, object], lacks: str | None) -> None:
         ({"key_variable": "A_KEY"}, "%provider key openai asks for its key, or set A_KEY"),
         ({"key_variable": "A_TOKEN", "key_words": "Cloud credentials"}, "no Cloud credentials"),
         ({"problem": "no model: give model=…"}, "type the name of a model"),
+        ({"problem": "no deployment: give deployment=…"}, "type the name of a model"),
         ({"problem": "the program x is not there: install it"}, "the program x is not there: install it"),
     ],
 )
@@ -91,5 +90,6 @@ def test_words_are_about_names_that_there_are() -> None:
 
 def test_a_table_says_what_else_is_missing_and_begins_with_who_can_answer() -> None:
     output = configs_page([{**ROW, "problem": "no model: give model=…"}, {**ROW, "name": "local"}])
-    assert re.search(r'<b class="tag warn">not ready</b><span title="[^"]*"> no model: give model=…</span>', output)
+    told = "no model: %provider openai/MODEL"
+    assert f'<b class="tag warn">not ready</b><span title="{told}"> {told}</span>' in output
     assert output.index("embedded model") < output.index(">openai<")

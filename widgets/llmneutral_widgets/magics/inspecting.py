@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from llmneutral_widgets import display, session
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.lines.interpolation import only_place
@@ -17,7 +19,7 @@ from llmneutral_widgets.magics.prompting import Here
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.pricing import own_prices, priced
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.configs import configs_page, lacks_model
 from llmneutral_widgets.views.page import LEFT, count, page, tag
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
@@ -102,7 +104,11 @@ def _set_provider(here: Here, name: str) -> None:
     defaults, config = llmneutral.Defaults, here.session.providers.config(name)
     defaults.drivers_config = config
     status = config.status()
-    said = [f"{config.name} · {config.model or 'no model'} answers from now on"]
+    said = [f"{_shown(config)} answers from now on"]
+    if lacks_model(msgspec.to_builtins(status)):
+        said = [f"{name} answers once a model is named: %provider {name}/MODEL, or -m MODEL with a question"]
+    elif status.problem:
+        said.append(status.problem)
     if not status.sdk_installed:
         said.append(f"{status.sdk} is not installed")
     if status.key_variable and not status.key_set:
@@ -129,9 +135,15 @@ def _add_preset(here: Here, words: Sequence[str]) -> None:
     if len(words) < 2:
         raise OptionError("%provider preset takes a name, who is asked, and settings: preset fast openai temperature=0")
     name, target, *given = words
-    config = here.session.providers.made(name, target)
-    here.session.providers.keep(name, config.evolve(**dict(map(setting, given))), target)
-    note(f"-p {name} asks {config.name} · {config.model or 'no model'}")
+    config = here.session.providers.made(name, target).evolve(**dict(map(setting, given)))
+    here.session.providers.keep(name, config, target)
+    is_nameless = lacks_model(msgspec.to_builtins(config.status()))
+    needs = f"; a model has to be named: -m MODEL, or -p {name}/MODEL" if is_nameless else ""
+    note(f"-p {name} asks {_shown(config)}{needs}")
+
+
+def _shown(config: Any) -> str:
+    return f"{config.name} · {config.model}" if config.model else str(config.name)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

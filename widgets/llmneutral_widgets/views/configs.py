@@ -46,8 +46,17 @@ def lacking(row: Row) -> str | None:
         return "SDK not installed"
     if row.get("key_variable") and not row.get("key_set"):
         return f"no {row.get('key_words') or 'key'}"
-    problem = str(row.get("problem") or "").partition(":")[0].partition(" (")[0]
-    return line(problem, 60) or None
+    return line(short(row), 60) or None
+
+
+def short(row: Row) -> str:
+    """Returns what is missing beside SDK and key, without its remedy in code; "" if nothing is."""
+    return str(row.get("problem") or "").partition(":")[0].partition(" (")[0]
+
+
+def lacks_model(row: Row) -> bool:
+    """Whether all that is missing beside SDK and key is the name of a model."""
+    return short(row) in ("no model", "no deployment")
 
 
 def remedy(row: Row) -> str | None:
@@ -60,7 +69,7 @@ def remedy(row: Row) -> str | None:
         return f"{name} cannot answer yet: {row.get('sdk')} is not installed{extra}"
     if missing == "no key":
         return f"{name} cannot answer yet: %provider key {name} asks for its key, or set {row.get('key_variable')}"
-    if missing == "no model":
+    if lacks_model(row):
         return f"{name} cannot answer yet: type the name of a model beside it"
     return f"{name} cannot answer yet: {row.get('problem') or missing}"
 
@@ -101,8 +110,10 @@ def _row(row: Mapping[str, Any], is_current: bool) -> Html:
 def _problem(row: Row) -> Html:
     """What else is missing, in short; its place tells all of it."""
     told = str(row.get("problem") or "")
-    short = line(told.partition(" (")[0], 60)
-    return tag("div", badge("not ready", "warn"), tag("span", f" {short}", title=told)) if told else Html()
+    if lacks_model(row):
+        told = f"{short(row)}: %provider {row.get('name')}/MODEL"
+    said = line(told.partition(" (")[0], 60)
+    return tag("div", badge("not ready", "warn"), tag("span", f" {said}", title=told)) if told else Html()
 
 
 def _sdk(row: Mapping[str, Any]) -> Html:
