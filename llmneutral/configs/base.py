@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ import msgspec
 from llmneutral.configs import scope
 from llmneutral.drivers.base import BasePromptDriver
 from llmneutral.drivers.importing import is_installed
+from llmneutral.drivers.keys import key_in
 from llmneutral.drivers.making import DRIVERS, driver_class
 from llmneutral.errors import MASK, ConfigurationError, scrub
 from llmneutral.resolve import canonical_api_mode
@@ -188,7 +188,8 @@ class DriversConfig:
     def status(self) -> Status:
         """Tells what the config could do now, without importing an SDK."""
         row = self.row
-        key_set = bool(self._given.get("api_key")) or bool(row.key_variable and os.environ.get(row.key_variable))
+        given = str(self._given.get("api_key") or "").strip()
+        key_set = bool(given or (row.key_variable and key_in(row.key_variable)))
         return Status(
             self.name,
             self.api_mode,

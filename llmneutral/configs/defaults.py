@@ -14,6 +14,7 @@ from collections.abc import Callable
 from llmneutral.configs import scope
 from llmneutral.configs.base import DriversConfig
 from llmneutral.configs.providers import LocalDriversConfig, OpenAiDriversConfig, drivers_config
+from llmneutral.drivers.keys import key_in
 from llmneutral.errors import ConfigurationError
 from llmneutral.errors.wording import a_kind
 from llmneutral.events import Handle
@@ -79,7 +80,7 @@ class _Defaults:
     def _lazy(self) -> DriversConfig:
         if named := os.environ.get("LLMNEUTRAL_PROVIDER", "").strip():
             return drivers_config(named)
-        if os.environ.get("OPENAI_API_KEY"):
+        if key_in("OPENAI_API_KEY"):
             return OpenAiDriversConfig()
         self.on_notice(NOTICE)
         return LocalDriversConfig()

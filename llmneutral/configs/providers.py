@@ -13,6 +13,7 @@ import msgspec
 from llmneutral.configs.base import SLOTS, DriversConfig, Row, Status
 from llmneutral.drivers.aws import BEARER, credentials_are_set
 from llmneutral.drivers.base import BasePromptDriver
+from llmneutral.drivers.keys import key_in
 from llmneutral.drivers.making import driver_class
 from llmneutral.errors import ConfigurationError
 from llmneutral.resolve import API_MODE_ALIASES
@@ -85,7 +86,7 @@ class GoogleDriversConfig(DriversConfig):
     def status(self) -> Status:
         """Tells what the config could do now, without importing an SDK."""
         found = super().status()
-        return msgspec.structs.replace(found, key_set=found.key_set or bool(os.environ.get("GOOGLE_API_KEY")))
+        return msgspec.structs.replace(found, key_set=found.key_set or bool(key_in("GOOGLE_API_KEY")))
 
 
 class AmazonBedrockDriversConfig(DriversConfig):

@@ -11,6 +11,8 @@ import configparser
 import os
 from pathlib import Path
 
+from llmneutral.drivers.keys import key_in
+
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 GIVEN = (
@@ -27,9 +29,9 @@ SOURCES = {"aws_access_key_id", "sso_session", "sso_start_url", "credential_proc
 
 def credentials_are_set() -> bool:
     """Tells whether the environment or the files of AWS name credentials; whether they are valid only AWS knows."""
-    named = os.environ.get
-    if named(BEARER) or all(named(name) for name in KEYS) or any(named(name) for name in GIVEN):
+    if key_in(BEARER) or all(key_in(name) for name in KEYS) or any(key_in(name) for name in GIVEN):
         return True
+    named = os.environ.get
     profile = next((value for name in PROFILES if (value := named(name))), "default")
     return any(_names(Path(named(name) or usual).expanduser(), profile) for name, usual in FILES)
 

@@ -89,6 +89,11 @@ ADDRESSES: dict[str, dict[str, str]] = {
 """Where a provider is that is named without an address, by endpoint and API mode."""
 
 
+def key_in(variable: str) -> str | None:
+    """Returns the key that an environment variable holds at this moment; blanks are none."""
+    return os.environ.get(variable, "").strip() or None
+
+
 class ApiKey:
     """The key of an endpoint: the one that was given, else the environment's at the moment of the call.
 
@@ -136,7 +141,7 @@ class ApiKey:
         return self._found() is not None
 
     def _found(self) -> str | None:
-        values = [value for name in self.variables if (value := os.environ.get(name, "").strip())]
+        values = [value for name in self.variables if (value := key_in(name))]
         return self._given or (values[0] if values else None)
 
     def require(self, who: str, provider: str | None) -> None:

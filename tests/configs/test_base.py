@@ -104,6 +104,9 @@ def test_a_status_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
         False,
         True,
     )
+    monkeypatch.setenv("ANTHROPIC_API_KEY", " \n")
+    assert not AnthropicDriversConfig().status().key_set, "blanks are no key"
+    assert not AnthropicDriversConfig(api_key="  ").status().key_set
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert AnthropicDriversConfig().status().ready
     assert AnthropicDriversConfig(api_key="k").status().ready

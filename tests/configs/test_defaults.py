@@ -33,7 +33,10 @@ def test_nothing_configured_is_openai_where_a_key_is(monkeypatch: pytest.MonkeyP
     assert fresh == []
 
 
-def test_nothing_configured_is_the_embedded_model_where_no_key_is(fresh: list[str]) -> None:
+def test_nothing_configured_is_the_embedded_model_where_no_key_is(
+    monkeypatch: pytest.MonkeyPatch, fresh: list[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
     assert not Defaults.is_set
     assert in_effect() == LocalDriversConfig()
     assert in_effect() == LocalDriversConfig()

@@ -145,6 +145,10 @@ def test_bedrock_tells_of_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert drivers_config("bedrock", session=object()).status().key_set
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "k")
     assert drivers_config("bedrock").status().key_set
+    for name in ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.setenv(name, "  ")
+    assert not drivers_config("bedrock").status().key_set
+    assert not drivers_config("google").status().key_set
     assert "AWS_BEARER_TOKEN_BEDROCK" in key_variables()
 
 

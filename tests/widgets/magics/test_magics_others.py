@@ -72,6 +72,13 @@ def test_provider_lists_all_and_shows_no_key(cells: Cells, monkeypatch: pytest.M
     assert "0123456789" not in ran.plain + ran.html
 
 
+def test_a_variable_of_blanks_is_no_key(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "   ")
+    assert "ANTHROPIC_API_KEY not set" in cells.run("%provider list").plain
+    assert "ANTHROPIC_API_KEY is not set" in cells.run("%provider anthropic").plain
+    assert "%provider key anthropic" in "\n".join(cells.run("%prompt Hi").error._render_traceback_())
+
+
 def test_a_key_is_asked_for_and_never_shown(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getpass", lambda prompt: "TYPED-AND-SECRET-7")
     assert "never the key itself" in cells.run("%provider key anthropic TYPED-AND-SECRET-7").printed
