@@ -153,6 +153,68 @@ def test_an_interrupt_stays_one(cells: Cells) -> None:
     assert lines(ran.error) == ["KeyboardInterrupt: the answer was stopped; what had come is kept"]
 
 
+CALLS = {
+    "run": "echo.run('One stop')",
+    "streamed": "echo.run('One stop', stream=True)",
+    "stream": "list(echo.stream('One stop'))",
+    "agent": "llmneutral.Agent(echo).run('One stop')",
+    "async": "await echo.astream('One stop').__anext__(); await echo.arun('One stop')",
+    "in a function": "def ask():\n    return echo.run('One stop')\nask()",
+}
+
+
+@pytest.mark.parametrize("code", CALLS.values(), ids=CALLS)
+def test_an_interrupt_of_a_call_tells_where_and_what_is_kept(cells: Cells, code: str) -> None:
+    cells.run("import llmneutral")
+    ran = cells.run(code)
+    assert type(ran.error) is KeyboardInterrupt
+    told = lines(ran.error)
+    assert told[0] == f"Cell In[2], line {len(code.splitlines())}"
+    assert told[1].strip() == code.splitlines()[-1]
+    assert "KeyboardInterrupt: the answer was stopped; what had come stands in its `partial`" in told
+    assert told[-1].startswith("→ %config PromptMagics.tracebacks = 'full' shows all ")
+    assert ("→ the agent's `memory` has the calls of tools that were run" in told) == ("Agent" in code)
+    assert len(told) < 12
+    assert "runners.py" not in ran.printed
+    assert "runners.py" in cells.run("import sys; sys.last_value.traceback()").value
+    assert cells.run("import sys; sys.last_value.partial.text").value == "ONE STOP "
+
+
+def test_an_interrupt_before_anything_has_come_says_so(cells: Cells) -> None:
+    mine(cells, "KeyboardInterrupt")
+    told = lines(cells.run("mine.run('Hi')").error)
+    assert told[-2] == "KeyboardInterrupt: the answer was stopped; nothing of it had come yet"
+    assert "    raise KeyboardInterrupt" in told
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise KeyboardInterrupt",
+        "with echo.stream('One two') as stream:\n    next(stream)\n    raise KeyboardInterrupt",
+        "stream = echo.stream('One')\ntry:\n    raise KeyboardInterrupt\nfinally:\n    next(stream), stream.close()",
+    ],
+)
+def test_an_interrupt_of_other_code_is_not_touched(cells: Cells, code: str) -> None:
+    cells.run("import llmneutral")
+    ran = cells.run(code)
+    assert type(ran.error) is KeyboardInterrupt
+    assert vars(ran.error) == {}
+
+
+def test_all_frames_of_an_interrupt_are_there_on_request(cells: Cells) -> None:
+    cells.run("import llmneutral")
+    ran = cells.run("%config PromptMagics.tracebacks = 'full'\necho.run('One stop')")
+    assert vars(ran.error) == {}
+    assert "runners.py" in ran.printed
+
+
+def test_an_interrupt_of_a_call_is_as_ever_where_nothing_is_loaded(cells: Cells) -> None:
+    cells.run("import llmneutral")
+    cells.run("%unload_ext llmneutral")
+    assert vars(cells.run("echo.run('One stop')").error) == {}
+
+
 def test_nothing_of_the_shell_is_changed(cells: Cells) -> None:
     assert cells.shell.custom_exceptions == ()
     assert "Traceback" in cells.run("1 / 0").printed

@@ -317,31 +317,66 @@ def test_a_press_while_a_task_asks_cancels_it_and_its_cell_and_the_kernel_lives_
         assert asking[0].run("kept.status").plain == "'interrupted'"
 
 
-def test_a_press_while_a_task_asks_that_has_outlived_its_cell_cancels_the_one_that_runs(
-    asking: tuple[Kernel, Loopback],
-) -> None:
+def pressed(asking: tuple[Kernel, Loopback], code: str) -> Ran:
+    """Runs a cell that shows nothing itself, and presses the stop button when its provider answers."""
     kernel, server = asking
-    kernel.run("async def later():\n    await asyncio.sleep(0.3)\n    ask()\nt = asyncio.create_task(later())")
-    sent = kernel.send("await asyncio.sleep(30)")
+    sent = kernel.send(code)
     assert server.asked(5.0)
     time.sleep(0.5)
     kernel.interrupt()
     assert server.closes(3.0)
     ran = kernel.wait(sent)
-    assert (ran.error, ran.seconds < 8) == ("CancelledError", True)
+    assert ran.seconds < 8
     assert kernel.run("1 + 1").plain == "2"
+    return ran
+
+
+def test_a_press_while_a_task_asks_that_has_outlived_its_cell_cancels_the_one_that_runs(
+    asking: tuple[Kernel, Loopback],
+) -> None:
+    asking[0].run("async def later():\n    await asyncio.sleep(0.3)\n    ask()\nt = asyncio.create_task(later())")
+    assert pressed(asking, "await asyncio.sleep(30)").error == "CancelledError"
 
 
 @pytest.mark.parametrize("code", ["ask", "look"])
 def test_a_press_while_a_callback_asks_leaves_the_kernel_alive(asking: tuple[Kernel, Loopback], code: str) -> None:
     """What leaves a callback of the loop leaves the loop, unless it is an error or a cancellation."""
+    assert pressed(asking, f"later = asyncio.get_running_loop().call_later(0.2, {code})").error is None
+
+
+CALLS = {
+    "run": "config.prompt_driver.run('Hi', stream=True)",
+    "stream": "list(config.prompt_driver.stream('Hi'))",
+    "agent": "llmneutral.Agent(config, stream=True).run('Hi')",
+    "arun": "await config.prompt_driver.arun('Hi', stream=True)",
+}
+
+
+@pytest.mark.parametrize("code", CALLS.values(), ids=CALLS)
+def test_a_press_in_a_plain_call_tells_in_a_few_lines_where_and_what_is_kept(
+    asking: tuple[Kernel, Loopback], code: str
+) -> None:
+    ran = pressed(asking, code)
+    assert ran.error == ("CancelledError" if "await" in code else "KeyboardInterrupt")
+    (error,) = [output for output in ran.outputs if output["output_type"] == "error"]
+    assert error["traceback"][1].strip() == code
+    assert len(error["traceback"]) <= 6
+    assert "word" in asking[0].run("import sys; sys.last_value.partial.text").plain
+
+
+def test_two_presses_leave_the_rows_of_a_table_in_reach(asking: tuple[Kernel, Loopback]) -> None:
     kernel, server = asking
-    kernel.run(f"later = asyncio.get_running_loop().call_later(0.2, {code})")
+    kernel.run("import pandas, sys\nrows = pandas.DataFrame({'a': range(9)})")
+    sent = kernel.send("llmneutral.run_frame(rows, '{{a}}', config, concurrency=1)")
     assert server.asked(5.0)
-    time.sleep(0.5)
     kernel.interrupt()
-    assert server.closes(3.0)
-    assert kernel.run("1 + 1").plain == "2"
+    time.sleep(0.01)
+    kernel.interrupt()
+    ran = kernel.wait(sent)
+    assert ran.error == "FrameInterrupt"
+    (error,) = [output for output in ran.outputs if output["output_type"] == "error"]
+    assert error["traceback"][0].startswith("line 1: llmneutral.run_frame(")
+    assert kernel.run("len(sys.last_value.frame)").plain == "9"
 
 
 def test_a_stream_that_is_shown_in_a_cell_that_awaits_can_be_stopped(asking: tuple[Kernel, Loopback]) -> None:

@@ -3,19 +3,21 @@
 What must live here: which frames are whose. A library's error tells its lines itself; any other one (a mistake in a
 driver or a tool of the user's, an error of a package, a bug of ours) would fill the cell with frames of libraries. All
 of them are there on request: `error.traceback()`, `%config PromptMagics.tracebacks = 'full'`. Nothing of the shell is
-changed: an error brings its lines along, which is what IPython asks it for.
+changed: an error brings its lines along, which is what IPython asks it for. An interrupt of a call in a plain cell is
+given them by a listener, as the library tells that it was interrupted; it finds the interrupt on its way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import sysconfig
 import traceback
 from asyncio import CancelledError, get_running_loop
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmneutral_widgets.cells import RUNS, is_other_task, shell
 from llmneutral_widgets.scrub import Secrets, current_secrets
@@ -100,6 +102,67 @@ def cleaned(error: BaseException, secrets: Secrets | None = None) -> BaseExcepti
 
 
 # ----------------------------------------------------------------------------------------------------------------------
+# Calls in plain cells
+
+
+def listen() -> None:
+    """From now on an interrupt of a call of the library's tells itself in a few lines in plain cells, too."""
+    import llmneutral
+
+    if not _HEARD:
+        _HEARD.append(llmneutral.EventBus.on(llmneutral.InterruptedEvent, _interrupted))
+
+
+def deafen() -> None:
+    """Ends that."""
+    while _HEARD:
+        _HEARD.pop().off()
+
+
+def _interrupted(event: Any) -> None:
+    """A call ends because of what is on its way from within it: that brings along what has come, and its lines."""
+    stopped = _on_its_way(sys.exc_info()[1])
+    if stopped is None or hasattr(stopped, "partial") or _is_full():
+        return
+    with contextlib.suppress(AttributeError, TypeError):
+        stopped.partial = event.partial  # type: ignore[attr-defined]
+        stopped.traceback = partial(frames, stopped)  # type: ignore[attr-defined]
+        stopped._render_traceback_ = partial(_of_call, stopped)  # type: ignore[attr-defined]
+
+
+def _on_its_way(error: BaseException | None) -> BaseException | None:
+    """The interrupt or cancellation that has come out of the library by now; None for one of the reader's own code."""
+    while error is not None and not isinstance(error, (KeyboardInterrupt, CancelledError)):
+        error = error.__context__
+    return error if error is not None and any([_passed(error, folder) for folder in _ours()]) else None
+
+
+def _of_call(stopped: Any) -> list[str]:
+    """The lines of an interrupt: where the reader's code was, and what is kept."""
+    has_come = stopped.partial is not None and bool(stopped.partial.message.content)
+    said = "what had come stands in its `partial`" if has_come else "nothing of it had come yet"
+    kept = ["→ import sys; sys.last_value.partial is the answer as far as it came"] if has_come else []
+    if _passed(stopped, _ours()[0] / "agent"):
+        kept.append("→ the agent's `memory` has the calls of tools that were run")
+    return _short(stopped, [f"{type(stopped).__name__}: the answer was stopped; {said}", *kept])
+
+
+def _passed(error: BaseException, folder: Path) -> bool:
+    """Whether an error has come through code that lies there."""
+    files = {frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)}
+    return any([Path(file).is_relative_to(folder) for file in files])
+
+
+def _is_full() -> bool:
+    registry = getattr(getattr(shell(), "magics_manager", None), "registry", {})
+    return getattr(registry.get("PromptMagics"), "tracebacks", "short") == "full"
+
+
+_HEARD: list[Any] = []
+"""The listener, while there is one."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 # In a few lines
 
 
@@ -109,13 +172,14 @@ def _of_library(error: llmneutral.LLMNeutralError, most: int | None) -> list[str
     return [visible(secrets.text(line)) for line in type(error)._render_traceback_(error)[:most]]
 
 
-def _short(error: BaseException) -> list[str]:
-    """The reader's own frames, what went wrong, and where the rest is."""
+def _short(error: BaseException, said: Sequence[str] = ()) -> list[str]:
+    """The reader's own frames, what went wrong (in the error's words unless said), and where the rest is."""
     secrets, number, lines = current_secrets(), 0, []
     for each in _chain(error):
         own = list(_own_frames(each))
         number += len(traceback.extract_tb(each.__traceback__))
-        lines += [*own[-2 * _MOST_OWN :], _words(each)] if own or each is error else []
+        words = (each is error and said) or [_words(each)]
+        lines += [*own[-2 * _MOST_OWN :], *words] if own or each is error else []
     if number > 1:
         lines.append(f"→ {_FULL} shows all {number} frames")
     return [visible(secrets.text(line)) for line in lines]
@@ -162,12 +226,16 @@ def _place(file: str) -> str | None:
 
 def _libraries() -> list[Path]:
     """Where libraries lie, this one with them."""
-    import llmneutral
-
-    ours = [Path(str(file)).parent for file in (llmneutral.__file__, __file__)]
     known = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     more = [Path(traceback.__file__).parent]  # the standard library of a venv is that of its base
-    return [*ours, *known, *more]
+    return [*_ours(), *known, *more]
+
+
+def _ours() -> list[Path]:
+    """Where the library lies, and this layer of it."""
+    import llmneutral
+
+    return [Path(str(file)).parent for file in (llmneutral.__file__, __file__)]
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -68,8 +68,9 @@ def unload(ip: Any) -> None:
     ip.magics_manager.registry.pop(type(found.magics).__name__, None)
     ip.configurables.remove(found.magics)
     RUNS.clear()
-    if (module := sys.modules.get("llmneutral_widgets.notes")) is not None:
-        module.deafen()
+    for name in ("notes", "failures"):
+        if (module := sys.modules.get(f"llmneutral_widgets.{name}")) is not None:
+            module.deafen()
     for name in ("panels", "session"):
         if (module := sys.modules.get(f"llmneutral_widgets.{name}")) is not None:
             module.close()
@@ -138,8 +139,9 @@ def _begin(info: Any) -> None:
     RUNS.begin(getattr(info, "cell_id", None))
     # Not when the extension is loaded: what is listened to is heavy, and is imported by the cells that use it anyway.
     if "llmneutral.configs.defaults" in sys.modules or "llmneutral" in (getattr(info, "raw_cell", None) or ""):
-        from llmneutral_widgets import display, notes
+        from llmneutral_widgets import display, failures, notes
 
+        failures.listen()
         if display.has_kernel() and not notes.is_listening():
             notes.listen()
 
