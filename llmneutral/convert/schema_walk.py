@@ -22,6 +22,7 @@ __all__ = [
     "Rule",
     "Schema",
     "Step",
+    "check_references",
     "children",
     "definition_name",
     "downward",
@@ -229,6 +230,25 @@ def resolve(root: Schema, ref: str) -> Any:
     return refuse(
         f"the schema refers to {ref!r}, which is not in it", hint="Put the definition into the schema, under $defs."
     )
+
+
+def check_references(schema: Schema) -> None:
+    """Follows every reference that an answer may come upon: an answer is read by what they stand for.
+
+    Raises:
+        ConversionError: If one leads out of the schema or nowhere.
+    """
+    done: set[str] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        for inner in nodes({key: value for key, value in node.items() if key not in DEFINITIONS}):
+            ref = inner.get("$ref")
+            if isinstance(ref, str) and ref not in done:
+                done.add(ref)
+                waiting.append(resolve(schema, ref))
 
 
 def _step_into(node: Any, part: str, ref: str) -> Any:

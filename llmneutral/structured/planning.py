@@ -15,8 +15,10 @@ from llmneutral.convert.instructions import RULE, instructed, with_line
 from llmneutral.convert.job import Job, Messages, Pass
 from llmneutral.convert.params import enforces_schemas, thinks
 from llmneutral.convert.schema import wrap_root
+from llmneutral.convert.schema_walk import check_references
 from llmneutral.convert.settings import ToolChoice
-from llmneutral.errors import ConfigurationError
+from llmneutral.convert.tool_schemas import ANSWER
+from llmneutral.errors import ConfigurationError, ConversionError
 from llmneutral.errors.wording import a_kind
 from llmneutral.ir.jsontext import JSONObject, dumps
 from llmneutral.ir.schemas import schema_name, to_json_schema
@@ -141,11 +143,14 @@ def plans(
 
     Raises:
         ConfigurationError: If the schema is none of these kinds.
+        ConversionError: If no answer could be read by it: it refers to what is not in it.
     """
     if isinstance(output_schema, str | bytes | int | float | list | tuple | set):
         kinds = "a pydantic model, a dataclass, a TypedDict or a JSON Schema as a dict"
         raise ConfigurationError(f"the output schema is {a_kind(output_schema)}; give {kinds}")
     given = to_json_schema(output_schema)
+    if isinstance(output_schema, Mapping):  # the others read their answers by themselves
+        _check(given)
     strategies, why = _strategies(settings, facts, tools)
     as_object, name = wrap_root(given), schema_name(given)
     alone = all([tool.native is not None for tool in tools])
@@ -155,6 +160,13 @@ def plans(
         made = Plan(strategy, output_schema, schema, wrapped, name, why=why, alone=alone)
         found.append(_with_tool(made, settings, facts, tools) if strategy == "tool" else made)
     return tuple(found)
+
+
+def _check(schema: JSONObject) -> None:
+    try:
+        check_references(schema)
+    except ConversionError as error:
+        raise ConversionError(f"{ANSWER}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 
 def _strategies(

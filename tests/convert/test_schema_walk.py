@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from llmneutral.convert.checker import check
 from llmneutral.convert.schema_merge import merge
 from llmneutral.convert.schema_walk import (
     Reduction,
+    check_references,
     everywhere,
     find_recursion,
     hoist_refs,
@@ -123,3 +126,35 @@ def test_only_what_is_inlined_counts() -> None:
     }
     with pytest.raises(ConversionError, match="64 KiB"):
         inline_refs(long, Reduction(), merge)
+
+
+REFS = st.sampled_from(["#", "#/$defs/A", "#/$defs/B", "#/$defs/No", "other.json", "#here", "#/properties/a/items"])
+NODES = st.recursive(
+    st.builds(lambda ref: {"$ref": ref}, REFS) | st.sampled_from([{"type": "string"}, {"$anchor": "here"}, {}]),
+    lambda inner: (
+        st.fixed_dictionaries({}, optional={"items": inner, "not": inner, "anyOf": st.lists(inner)})
+        | st.builds(lambda a: {"properties": {"a": a}}, inner)
+    ),
+    max_leaves=5,
+)
+VALUES = st.recursive(st.sampled_from([1, "x"]), lambda v: st.lists(v, max_size=2) | st.builds(lambda a: {"a": a}, v))
+
+
+@given(NODES, NODES, NODES, VALUES)
+def test_a_schema_whose_references_are_there_can_check_any_value(
+    root: dict[str, Any], a: dict[str, Any], b: dict[str, Any], value: Any
+) -> None:
+    schema = {**root, "$defs": {"A": a, "B": b}}
+    try:
+        check_references(schema)
+    except ConversionError:
+        return
+    check(value, schema)
+
+
+def test_definitions_that_nothing_refers_to_may_lead_anywhere() -> None:
+    check_references({"$defs": {"A": {"$ref": "other.json"}}, "default": {"$ref": "no schema"}})
+    check_references({"$ref": "#/$defs/A", "$defs": {"A": {"items": {"$ref": "#/$defs/A"}}}})
+    for schema in ({"$ref": "other.json"}, {"not": {"$ref": "#/$defs/A"}, "$defs": {"A": {"items": {"$ref": "#no"}}}}):
+        with pytest.raises(ConversionError, match="which is not in it"):
+            check_references(schema)

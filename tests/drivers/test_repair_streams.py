@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
 import pytest
 
 from llmneutral import (
@@ -186,7 +187,8 @@ def test_parsed_partial_begins_anew_with_a_repair(strategy: str) -> None:
 
 def test_a_value_that_cannot_be_checked_loses_no_text() -> None:
     """It is no matter of the answer: the call raises it, and nobody is asked again."""
-    schema = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+    elsewhere = pydantic.WithJsonSchema({"$ref": "https://elsewhere.example/a"})
+    schema = pydantic.create_model("Elsewhere", a=(Annotated[str, elsewhere], ...))
     made = Scripted(chunks([("text", '{"a": 1}')]))
     stack = PromptStack.from_artifact("Hi")
     stack.output_schema = schema

@@ -394,3 +394,17 @@ def test_several_ways_only_where_it_is_left_open() -> None:
     facts = profile("anthropic_messages", model="claude-opus-4-8")
     assert [plan.strategy for plan in plans(City, {}, facts, ())] == ["native", "tool", "rule"]
     assert [plan.strategy for plan in plans(City, {"structured_output_strategy": "tool"}, facts, ())] == ["tool"]
+
+
+@over_apis
+@pytest.mark.parametrize("ref", ["https://elsewhere.example/a", "#/$defs/Nowhere", "other.json"])
+@pytest.mark.parametrize("strategy", ["auto", "native", "tool", "rule"])
+def test_a_form_that_no_answer_could_be_read_by_is_refused_before_anything_is_sent(
+    api: str, ref: str, strategy: str
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"items": {"$ref": "#/$defs/A"}}}, "$defs": {"A": {"$ref": ref}}}
+    stack = PromptStack([turn("user", "q")], output_schema=schema)
+    with pytest.raises(ConversionError, match="the output schema: the schema refers to") as refused:
+        made(api, stack, structured_output_strategy=strategy)
+    assert repr(ref) in str(refused.value)
+    assert refused.value.hint

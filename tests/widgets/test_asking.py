@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
 import pytest
 
 import llmneutral
@@ -297,7 +298,10 @@ def test_an_answer_that_cannot_be_read_ends_the_output_and_is_kept(monkeypatch: 
     assert sink.exchange is outcome.exchange
 
 
-ELSEWHERE = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+class Elsewhere(pydantic.BaseModel):
+    """A value that does not fit it cannot be looked at any closer."""
+
+    a: Annotated[str, pydantic.WithJsonSchema({"$ref": "https://elsewhere.example/a"})]
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -305,7 +309,7 @@ ELSEWHERE = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.e
 def test_an_answer_whose_value_cannot_be_checked_keeps_its_text(stream: bool, run_tools: bool) -> None:
     sink = CollectSink()
     stack = llmneutral.PromptStack.from_artifact("Hi")
-    stack.output_schema = ELSEWHERE
+    stack.output_schema = Elsewhere
     with Loopback(talk('{"a": 1}') if stream else whole(answered('{"a": 1}'))) as server:
         outcome = ask(question(chat(server), stack=stack, stream=stream, run_tools=run_tools), sink)
     assert isinstance(outcome.error, llmneutral.ConversionError)

@@ -350,3 +350,12 @@ async def test_calls_of_sync_code_work_inside_the_running_loop_of_a_kernel(cells
     cells.shell.user_ns["later"] = later
     ran = cells.run("%prompt -p {{me}} --no-stream -t later --run-tools How is Rome?")
     assert "foggy in Rome" in ran.html
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "", "--no-stream"])
+def test_a_form_that_refers_to_what_is_not_in_it_is_refused_before_anything_is_sent(cells: Cells, how: str) -> None:
+    asked = script(cells, GOOD)
+    cells.shell.user_ns["Far"] = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+    ran = cells.run(f"%prompt -p {{{{me}}}} --schema Far {how} Hi")
+    assert "the output schema: the schema refers to 'https://elsewhere.example/a', which is not in it" in ran.printed
+    assert not asked.sent
