@@ -321,8 +321,8 @@ def pressed(asking: tuple[Kernel, Loopback], code: str) -> Ran:
     """Runs a cell that shows nothing itself, and presses the stop button when its provider answers."""
     kernel, server = asking
     sent = kernel.send(code)
-    assert server.asked(5.0)
-    time.sleep(0.5)
+    assert server.asked(20.0)
+    time.sleep(1.0)
     kernel.interrupt()
     assert server.closes(3.0)
     ran = kernel.wait(sent)
@@ -368,7 +368,7 @@ def test_two_presses_leave_the_rows_of_a_table_in_reach(asking: tuple[Kernel, Lo
     kernel, server = asking
     kernel.run("import pandas, sys\nrows = pandas.DataFrame({'a': range(9)})")
     sent = kernel.send("llmneutral.run_frame(rows, '{{a}}', config, concurrency=1)")
-    assert server.asked(5.0)
+    assert server.asked(20.0)
     kernel.interrupt()
     time.sleep(0.01)
     kernel.interrupt()

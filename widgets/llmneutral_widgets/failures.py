@@ -132,9 +132,10 @@ def _interrupted(event: Any) -> None:
 
 def _on_its_way(error: BaseException | None) -> BaseException | None:
     """The interrupt or cancellation that has come out of the library by now; None for one of the reader's own code."""
-    while error is not None and not isinstance(error, (KeyboardInterrupt, CancelledError)):
-        error = error.__context__
-    return error if error is not None and any([_passed(error, folder) for folder in _ours()]) else None
+    for each in reversed([] if error is None else _chain(error)):
+        if isinstance(each, (KeyboardInterrupt, CancelledError)):
+            return each if any([_passed(each, folder) for folder in _ours()]) else None
+    return None
 
 
 def _of_call(stopped: Any) -> list[str]:
