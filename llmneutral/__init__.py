@@ -478,8 +478,8 @@ def __getattr__(name: str) -> Any:
     if (place := _WHERE.get(name)) is not None:
         value = globals()[name] = getattr(import_module(place), name)
         return value
-    if name == "widgets":  # the notebook package is reached by name only: the library knows no notebook
-        return import_module("llmneutral_widgets")
+    if name == "widgets":
+        return import_module("llmneutral.widgets")
     raise AttributeError(f"module 'llmneutral' has no attribute {name!r}")
 
 
