@@ -21,7 +21,7 @@ import msgspec
 
 from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.providers import Providers
-from llmneutral_widgets.views.usage import COUNTS
+from llmneutral_widgets.views.usage import COUNTS, FREE
 
 PRICED = ("input", "cache_read", "cache_write", "output")
 EXAMPLE = '{"gpt-4.1": {"input": 2, "output": 8}}'
@@ -132,6 +132,8 @@ def priced(rows: Sequence[Mapping[str, Any]], providers: Providers, own: OwnPric
         cost = _cost(row, providers, own, known)
         if cost is not None and cost.amount is not None:
             row = {**row, "cost": float(cost.amount), "currency": cost.currency, "prices": cost.source}
+        elif cost is not None and row.get("prices") == FREE:  # the user's own price of tokens that nobody has counted
+            row = {**row, "cost": None, "currency": None, "prices": None}
         found.append(dict(row))
         if row.get("cost") is not None and row.get("prices"):
             sources.append(str(row["prices"]))

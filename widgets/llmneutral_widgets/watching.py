@@ -16,6 +16,8 @@ from llmneutral_widgets.views.usage import COUNTS
 
 REJECTED, RETRIED = "rejected", "retried"
 """How a call ended that was asked again: its answer did not fit, or it failed."""
+EMBEDDED = "local"
+"""The provider that is the embedded model."""
 
 
 class Watch:
@@ -36,9 +38,11 @@ class Watch:
         self.conversion: Any = None
         self.requests: list[tuple[Any, bool]] = []
         self.began = perf_counter()
+        self._model: str | None = None
         self._first: float | None = None
         self._total: float | None = None
         self._retries: list[int] = []
+        self._is_embedded: list[bool] = []
         self._finished: list[Any] = []
         self._rejected: set[int] = set()
 
@@ -63,9 +67,11 @@ class Watch:
         if not self.requests:
             self.began = perf_counter()
             self.conversion = self.conversion or event.conversion
+            self._model = event.model
         is_repair = bool(self._rejected) and max(self._rejected) == len(self._finished) - 1
         self.requests.append((event.conversion, is_repair))
         self._retries.append(0)
+        self._is_embedded.append(_is_embedded(event))
 
     def _retry(self, event: Any) -> None:
         if event.run_id == self.run_id and self._retries:
@@ -105,17 +111,29 @@ class Watch:
         for number, event in enumerate(self._finished):
             response = event.response
             retries = () if response.metadata is None else response.metadata.retries
-            found += [_call(RETRIED, usage=failed.usage) for failed in retries]
+            free = self._free(number, prices, response.model, event.model)
+            found += [_call(RETRIED, usage=failed.usage, cost=free) for failed in retries]
             cost = prices.cost(response.usage, response.model, event.model) or event.cost
             told = {"model": response.model, "finish_reason": response.finish_reason}
             ended = REJECTED if number in self._rejected else "complete"
             found.append(_call(ended, usage=response.usage, metadata=response.metadata, cost=cost, **told))
         if len(self.requests) > len(self._finished):
-            found += [_call(RETRIED) for _ in range(self._retries[-1])]
-            found.append(_unfinished(last, status))
+            free = self._free(-1, prices, getattr(last, "model", None), self._model)
+            found += [_call(RETRIED, cost=free) for _ in range(self._retries[-1])]
+            found.append(_unfinished(last, status, free))
         elif found:
             found[-1]["status"] = status
         return found
+
+    def _free(self, number: int, prices: OwnPrices, *models: str | None) -> Any:
+        """What a call costs of which no tokens are known: the embedded model's is free, but at prices of the user's."""
+        import llmneutral
+
+        if not self._is_embedded[number]:
+            return None
+        usage = llmneutral.Usage()
+        model = next((model for model in models if model), "")
+        return prices.cost(usage, *models) or llmneutral.cost_of(usage, model=model, provider=EMBEDDED)
 
 
 def stacks_of(asked: Any, rounds: Sequence[Any], requests: Sequence[tuple[Any, bool]]) -> list[Any]:
@@ -151,14 +169,20 @@ def _unforced(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if not (forces and name == "tool_choice")}
 
 
-def _unfinished(response: Any, status: str) -> dict[str, Any]:
+def _is_embedded(event: Any) -> bool:
+    """Whether a request goes to the embedded model, and not to a server that only bears its name."""
+    target = getattr(event.conversion, "target", event)
+    return target.provider == EMBEDDED and not getattr(target, "base_url", None)
+
+
+def _unfinished(response: Any, status: str, cost: Any) -> dict[str, Any]:
     """The call that failed or was interrupted; a count that was cut short is no count."""
     if response is None:
-        return _call(status)
+        return _call(status, cost=cost)
     metadata = response.metadata
     spent = response.usage if metadata is None or metadata.last_usage is None else metadata.last_usage
     told = {"model": response.model, "finish_reason": response.finish_reason}
-    return _call(status, usage=None if status == "interrupted" else spent, metadata=metadata, **told)
+    return _call(status, usage=None if status == "interrupted" else spent, metadata=metadata, cost=cost, **told)
 
 
 def _call(
