@@ -161,6 +161,8 @@ REQUIREMENTS = (
        "widgets/magics/test_magics_answers::test_an_interrupted_tool_ends_the_cell_and_is_kept")),
     R(36, "Keys", "from environment, .env, getpass; never on the line", "CoursIA#3911",
       ("widgets/magics/test_magics_answers::test_a_key_that_comes_into_the_environment_counts_at_once",
+       "widgets/magics/test_magics_others::test_keys_are_taken_from_a_file_when_it_is_asked_for",
+       "widgets/test_env_files::test_nothing_but_keys_is_taken",
        "widgets/magics/test_magics_others::test_a_key_is_asked_for_and_never_shown",
        "widgets/lines/test_options::test_no_error_repeats_a_key")),
     R(37, "Keys", "only set / not set", "CoursIA#3936",

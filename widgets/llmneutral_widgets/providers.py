@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from llmneutral_widgets.env_files import named_here
 from llmneutral_widgets.lines.interpolation import only_place, resolve
 from llmneutral_widgets.lines.options import OptionError, a_kind, nearest
 from llmneutral_widgets.lines.prompt_line import PROVIDER
@@ -50,15 +51,20 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Providers:
-    """Configs by name. What is found here is used, not copied: a driver and its connections are kept."""
+    """Configs by name. What is found here is used, not copied: a driver and its connections are kept.
+
+    Attributes:
+        made_of: Presets -> who was asked for them.
+        typed: Names that a key was typed for, or taken from a file.
+    """
 
     def __init__(self) -> None:
         import llmneutral
 
         self._own: dict[str, Any] = {}
         self._presets: dict[str, str] = {}
-        self._made_of: dict[str, str] = {}
-        self._typed: set[str] = set()
+        self.made_of: dict[str, str] = {}
+        self.typed: set[str] = set()
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -120,10 +126,10 @@ class Providers:
             made_of: Who was asked for it, as `NAME/MODEL`: a key that is typed for that one is its key, too.
         """
         self._own[name] = config
-        self._typed.discard(name)
-        self._made_of.pop(name, None)
+        self.typed.discard(name)
+        self.made_of.pop(name, None)
         if made_of is not None:
-            self._made_of[name] = self._source(made_of)
+            self.made_of[name] = self._source(made_of)
 
     def _source(self, target: str) -> str:
         name = name_and_model(target)[0]
@@ -187,9 +193,9 @@ class Providers:
             self._own = own
             raise
         other = {*before, *written} - same
-        self._typed -= other
-        self._made_of = {name: source for name, source in self._made_of.items() if name not in other}
-        self._made_of |= {name: self._source(written[name]) for name in written if name in other}
+        self.typed -= other
+        self.made_of = {name: source for name, source in self.made_of.items() if name not in other}
+        self.made_of |= {name: self._source(written[name]) for name in written if name in other}
         self._presets = dict(written)
 
     def set_key(self, name: str, key: str) -> None:
@@ -201,7 +207,7 @@ class Providers:
 
         remember(key)
         name = self._known(name_and_model(name)[0])
-        self._typed.add(name)
+        self.typed.add(name)
         defaults, waiting = llmneutral.Defaults, [name]
         given: set[str] = set()
         while waiting:
@@ -211,8 +217,8 @@ class Providers:
             config = self._own[each] = before.evolve(api_key=key)
             if defaults.is_set and (defaults.base.name == each or defaults.base is before):
                 defaults.base = config
-            made = [preset for preset, source in self._made_of.items() if source == each]
-            waiting += [preset for preset in made if preset not in self._typed and preset not in given]
+            made = [preset for preset, source in self.made_of.items() if source == each]
+            waiting += [preset for preset in made if preset not in self.typed and preset not in given]
 
     def asked(self, written: str | None, model: str | None, namespace: Mapping[str, Any]) -> Asked:
         """Returns who is asked.
@@ -285,8 +291,11 @@ class Providers:
         for name in [each for each in every if each in known]:
             status = self.config(name).status()
             if status.key_variable and not status.key_set and status.key_variable in str(error):
+                in_file = (
+                    "Take it from .env with %provider key --env, t" if status.key_variable in named_here() else "T"
+                )
                 error.hint = (
-                    f"Type it with %provider key {name}, set {status.key_variable} before the kernel starts, "
+                    f"{in_file}ype it with %provider key {name}, set {status.key_variable} before the kernel starts, "
                     "or let the embedded model answer: %provider local."
                 )
                 others = ", ".join([each for each in dict.fromkeys(every) if each != name])
@@ -294,8 +303,10 @@ class Providers:
                 return
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns what each config could do now: of a key only whether it is set."""
-        return [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
+        """Returns what each config could do now: of a key only whether it is set, or named by a `.env`."""
+        named = named_here()
+        rows = [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
+        return [{**row, "in_env_file": row["key_variable"] in named} for row in rows]
 
 
 def _name_one(written: str | None, name: str) -> str:

@@ -78,7 +78,7 @@ OFFERED = [
     ("%deltas --", ["%deltas --help", "%deltas --provider", "%deltas --round"]),
     ("%usage ", ["%usage --by", "%usage --help", "%usage --prices", "%usage --reset"]),
     ("%usage --by ", [f"%usage --by {word}" for word in ("provider", "model", "stack", "day")]),
-    ("%provider -", ["%provider --help", "%provider -h"]),
+    ("%provider -", ["%provider --env", "%provider --help", "%provider -h"]),
     # commands, conversations, APIs, providers
     ("%stack ", [f"%stack {word}" for word in "list use reset drop save load default travel".split()]),
     ("%stack re", ["%stack reset"]),
@@ -98,6 +98,10 @@ OFFERED = [
     ("%provider pre", ["%provider preset"]),
     ("%provider anthr", ["%provider anthropic"]),
     ("%provider key anthr", ["%provider key anthropic"]),
+    ("%provider key --env ta", [f"%provider key --env talk.{end}" for end in ("ipynb", "json", "md")]),
+    ("%provider key --env sub/", ["%provider key --env sub/inner.json"]),
+    ("%provider key --env anthr", []),
+    ("%provider key --env --h", ["%provider key --env --help"]),
     ("%provider preset mine anthr", ["%provider preset mine anthropic"]),
     ("%provider anthropic/", ["%provider anthropic/claude-sonnet-5-5"]),
     ("%prompt -p loc", [f"%prompt -p {name}" for name in ("local", "local-messages", "local-responses")]),
@@ -209,3 +213,11 @@ def test_completion_never_raises(
     monkeypatch.setattr(completion, "_sources", broken)
     tab(cells, "%prompt --schema ")
     assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_a_file_of_the_environment_is_offered_though_it_is_hidden(cells: Cells) -> None:
+    Path(".env").touch()
+    Path(".env.local").touch()
+    told = {line.removeprefix("%provider key --env ") for line in tab(cells, "%provider key --env ")}
+    assert told > {".env", ".env.local", "prices.toml", "sub/"}
+    assert tab(cells, "%provider key --env .env.l") == ["%provider key --env .env.local"]

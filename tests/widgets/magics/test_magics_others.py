@@ -91,6 +91,39 @@ def test_a_key_is_asked_for_and_never_shown(cells: Cells, monkeypatch: pytest.Mo
     assert "needs no key" in cells.run("%provider key local").printed
 
 
+def test_keys_are_taken_from_a_file_when_it_is_asked_for(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("ANTHROPIC_API_KEY=READ-AND-SECRET-7\nOPENAI_API_KEY\n")
+    takes = "ANTHROPIC_API_KEY not set: %provider key --env takes it from .env"
+    listed = cells.run("%provider list")
+    assert takes in listed.plain
+    assert takes.partition(" not set")[2] in listed.html
+    assert "OPENAI_API_KEY not set\n" in listed.plain
+    assert cells.run("%provider anthropic").plain.endswith("is not set; %provider key --env takes it from .env")
+    told = "\n".join(cells.run("%prompt Hi").error._render_traceback_())
+    assert "Take it from .env with %provider key --env, type it with %provider key anthropic" in told
+    ran = cells.run("%provider key --env")
+    said = "ANTHROPIC_API_KEY taken from .env, in this process only; line 2 cannot be read as NAME=value"
+    assert ran.plain == said
+    assert "ANTHROPIC_API_KEY set" in cells.run("%provider list").plain
+    cells.run("import llmneutral, os; session = llmneutral.widgets.session")
+    assert cells.run("llmneutral.Defaults.base.prompt_driver.api_key.read() == 'READ-AND-' + 'SECRET-7'").value is True
+    assert cells.run("'ANTHROPIC_API_KEY' in os.environ").value is False
+    assert "READ-AND-SECRET-7" not in cells.run("%prompt -p {{echo}} it is READ-AND-SECRET-7").html
+    for line, said in (
+        ("%provider key --env no.env", "there is no file no.env"),
+        ("%provider key --env READ-AND-SECRET-7", "there is no file •••"),
+        ("%provider key --env a b", "%provider key --env takes one file; b is too much"),
+        ("%provider --env", "--env stands behind key: %provider key --env [FILE]"),
+        ("%provider list --env", "--env stands behind key"),
+    ):
+        assert said in cells.run(line).printed, line
+
+
 def test_bedrock_says_what_it_needs(cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))

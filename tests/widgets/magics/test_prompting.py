@@ -19,6 +19,7 @@ ENVIRONMENT_KEY = "sk-test-0123456789abcdef0123"
 TOKEN = "tiger-lily-umbrella-77"
 """Looks like no key at all: only the name of its variable says that it is one."""
 TYPED_KEY = "sk-ant-api03-planted-9876543210"
+FILE_KEY = "planted-in-a-file-9876543210"
 PAUSE = 0.12
 """Seconds between the pieces of a slow stream: longer than a frame, so that each piece is shown."""
 
@@ -338,13 +339,14 @@ def test_what_cannot_be_meant_is_one_line_and_fails_the_cell(kernel: Kernel, lin
 
 
 def test_no_secret_is_shown_or_saved(kernel: Kernel) -> None:
-    """Planted in the environment, in a variable, in the answer, in an error of the provider, and in an address."""
-    secrets = (ENVIRONMENT_KEY, TOKEN, TYPED_KEY)
+    """Planted in the environment, a file of it, a variable, the answer, an error of the provider, and an address."""
+    secrets = (ENVIRONMENT_KEY, TOKEN, TYPED_KEY, FILE_KEY)
     leaking = " ".join(secrets)
     address = f"https://user:{TOKEN}@example.org/a.png?sig={TOKEN}"
     cells = [
         f"leaked = bytes.fromhex({leaking.encode().hex()!r}).decode()",
         f"address = bytes.fromhex({address.encode().hex()!r}).decode()",
+        "%provider key --env",
         "%prompt -p {{config}} --new My key is {{leaked}}",
         "%deltas",
         "%deltas save saved.jsonl",
@@ -373,6 +375,7 @@ def test_no_secret_is_shown_or_saved(kernel: Kernel) -> None:
         if message["msg_type"] != "execute_input":
             seen.append(message["content"])
 
+    (kernel.folder / ".env").write_text(f"XAI_API_KEY='{FILE_KEY}'\n{FILE_KEY}\n")
     with Loopback(talk(f"You said {leaking}.", size=3, pause=0.02), refused, refused) as server:
         serve(kernel, server, api_key=TYPED_KEY)
         for cell in cells:

@@ -64,6 +64,10 @@ def test_what_is_lacking(row: dict[str, object], lacks: str | None) -> None:
     [
         ({"sdk_installed": False, "extra": "google"}, "openai is not installed: pip install 'llmneutral[google]'"),
         ({"key_variable": "A_KEY"}, "%provider key openai asks for its key, or set A_KEY"),
+        (
+            {"key_variable": "A_KEY", "in_env_file": True},
+            "%provider key --env takes its key from .env, or %provider key openai asks for it, or set A_KEY",
+        ),
         ({"key_variable": "A_TOKEN", "key_words": "Cloud credentials"}, "no Cloud credentials"),
         ({"problem": "no model: give model=…"}, "type the name of a model"),
         ({"problem": "no deployment: give deployment=…"}, "type the name of a model"),

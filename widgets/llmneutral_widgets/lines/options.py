@@ -43,7 +43,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         read: Text of the value -> value; raises OptionError.
         repeats: Whether it may be given several times: its values are then a list.
         choices: The values there are, if it is a few.
-        source: What completes its value (a key of `Sources`).
+        source: What completes its value (a key of `Sources`); the words of the line, for a switch.
         sets: What a switch sets.
     """
 
@@ -175,12 +175,14 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         words, typed = typed_words(before)
         rest: list[str] = []
         option: Option | None = None
+        kind = ""
         for word in words:
             if option is not None:  # the word is its value
                 option = None
             elif is_option(word) and word != "--":
                 name, equals, _ = word.partition("=")
                 option = None if equals else self._valued(name)
+                kind = kind or self._switched(name)
             elif self.has_text:  # the text has begun
                 return Offer(typed)
             else:
@@ -191,12 +193,18 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         if equals and (option := self._valued(name)) is not None:
             found = _values_for(option, unclosed(value), sources)
             return Offer(typed, [f"{name}={each}" for each in found], _is_known(option))
+        if kind and not typed.startswith("-"):
+            return Offer(typed, _from(kind, unclosed(typed), sources), is_known=True)
         is_known = not self.has_text and bool(self._kind(rest) or (self.commands and not rest))
         return Offer(typed, self._words_for(rest, unclosed(typed), sources), is_known)
 
     def _valued(self, name: str) -> Option | None:
         """The option of a name, if it takes a value."""
         return next((option for option in self.options if option.metavar and name in option.names), None)
+
+    def _switched(self, name: str) -> str:
+        """What kind of words stand behind a switch; "" where it says nothing of them."""
+        return next((o.source or "" for o in self.options if o.metavar is None and name in o.names), "")
 
     def _words_for(self, before: Sequence[str], start: str, sources: Sources) -> list[str]:
         """What may stand for a word that is no option's value; an option, where there is nothing else."""

@@ -288,9 +288,13 @@ PROVIDER = Grammar(
         "%provider NAME[/MODEL]       set the base",
         "%provider list               every config, and whether its key is set",
         "%provider key NAME           ask for a key; it is kept in this process only",
+        "%provider key --env [FILE]   take keys of providers, and nothing else, from a file (.env); kept as typed ones",
         "%provider preset NAME PROVIDER/MODEL key=value …",
     ),
-    options=(O(names=("-h", "--help"), field="help", help="this text"),),
+    options=(
+        O(names=("--env",), field="env", source="env_files", help="with key: from a file, .env unless it is named"),
+        O(names=("-h", "--help"), field="help", help="this text"),
+    ),
     commands=("list", "key", "preset"),
     sources={"": ("providers",), "key": ("providers",), "preset": ("", "providers")},
 )

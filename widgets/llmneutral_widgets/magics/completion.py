@@ -69,6 +69,7 @@ def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
         "providers": _providers,
         "models": lambda _: _models(),
         "files": _files,
+        "env_files": lambda start: list(dict.fromkeys([*_files(start or ".env"), *_files(start)])),
         "loadable": lambda start: _conversations(start, is_saved=False),
         "savable": lambda start: _conversations(start, is_saved=True),
         "callables": lambda _: _of_user(ip, lambda value: callable(value) and not isinstance(value, type)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral_widgets import display, session
+from llmneutral_widgets import display, env_files, session
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.lines.interpolation import only_place
 from llmneutral_widgets.lines.options import Grammar, Line, OptionError, nearest, setting, whole
@@ -19,7 +19,7 @@ from llmneutral_widgets.magics.prompting import Here
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.pricing import own_prices, priced
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import configs_page, lacks_model
+from llmneutral_widgets.views.configs import ENV_REMEDY, configs_page, lacks_model
 from llmneutral_widgets.views.page import LEFT, count, page, tag
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
@@ -54,7 +54,9 @@ def provider(here: Here, line: str) -> None:
     if found is None:
         return
     command, *rest = found.words or ("",)
-    if command == "":
+    if found.values.get("env"):
+        _take_keys(here, command, rest)
+    elif command == "":
         _show_picker(here)
     elif command == "list":
         _list_providers(here)
@@ -93,9 +95,10 @@ def _key_words(row: Mapping[str, Any]) -> str:
     if not row["key_variable"]:
         return "no key needed"
     variable, words = row["key_variable"], row.get("key_words")
+    in_file = ENV_REMEDY if row.get("in_env_file") else ""
     if words:
-        return f"{words} set" if row["key_set"] else f"{words} not found (or {variable})"
-    return f"{variable} {'set' if row['key_set'] else 'not set'}"
+        return f"{words} set" if row["key_set"] else f"{words} not found (or {variable}{in_file})"
+    return f"{variable} set" if row["key_set"] else f"{variable} not set{in_file}"
 
 
 def _set_provider(here: Here, name: str) -> None:
@@ -113,6 +116,8 @@ def _set_provider(here: Here, name: str) -> None:
         said.append(f"{status.sdk} is not installed")
     if status.key_variable and not status.key_set:
         said.append(f"{status.key_variable} is not set" + (f", and no {words}" if (words := status.key_words) else ""))
+        if status.key_variable in env_files.named_here():
+            said.append(ENV_REMEDY.removeprefix(": "))
     if defaults.drivers_config is not config:
         said.append(f"inside this `with` it is still {defaults.drivers_config.name}")
     note("; ".join(said))
@@ -129,6 +134,13 @@ def _ask_key(here: Here, words: Sequence[str]) -> None:
         raise OptionError("no key was typed, and nothing has changed")
     here.session.providers.set_key(words[0], typed)
     note(f"{words[0]} has a key, in this process only")
+
+
+def _take_keys(here: Here, command: str, words: Sequence[str]) -> None:
+    if command != "key":
+        raise OptionError("--env stands behind key: %provider key --env [FILE]")
+    alone(words, 1, "%provider key --env takes one file")
+    note(env_files.take(here.session.providers, words[0] if words else env_files.FILE).told())
 
 
 def _add_preset(here: Here, words: Sequence[str]) -> None:

@@ -20,6 +20,8 @@ ABOUT = {
     "dummy": "answers nothing",
 }
 """What a name that is no provider's stands for."""
+ENV_REMEDY = ": %provider key --env takes it from .env"
+"""What is said of a variable that the `.env` of the working folder names."""
 UNLISTED = frozenset({"replay", "dummy"})
 """Names that answer nothing as they stand."""
 
@@ -68,7 +70,9 @@ def remedy(row: Row) -> str | None:
         extra = f": pip install 'llmneutral[{row['extra']}]', then restart the kernel" if row.get("extra") else ""
         return f"{name} cannot answer yet: {row.get('sdk')} is not installed{extra}"
     if missing == "no key":
-        return f"{name} cannot answer yet: %provider key {name} asks for its key, or set {row.get('key_variable')}"
+        taken = "%provider key --env takes its key from .env, or " if row.get("in_env_file") else ""
+        its = "for it" if taken else "for its key"
+        return f"{name} cannot answer yet: {taken}%provider key {name} asks {its}, or set {row.get('key_variable')}"
     if lacks_model(row):
         return f"{name} cannot answer yet: type the name of a model beside it"
     return f"{name} cannot answer yet: {row.get('problem') or missing}"
@@ -130,6 +134,7 @@ def _key(row: Mapping[str, Any]) -> Html:
         return join(["no key needed"])
     if row.get("key_set"):
         return join([badge("set", "good"), f" {words or variable}"])
+    in_file = ENV_REMEDY if row.get("in_env_file") else ""
     if words:
-        return join([badge("not found", "warn"), f" {words} (or {variable})"])
-    return join([badge("not set", "warn"), f" {variable}"])
+        return join([badge("not found", "warn"), f" {words} (or {variable}{in_file})"])
+    return join([badge("not set", "warn"), f" {variable}{in_file}"])
