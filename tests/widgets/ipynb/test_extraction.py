@@ -131,6 +131,52 @@ def test_answers_of_a_panel_come_one_after_the_other(apart: int) -> None:
     assert texts(found.stack().messages) == ["q0", "a0", "q1", "a1", "q2", "a2"]
 
 
+def tries(*seconds: int) -> list[dict[str, Any]]:
+    """The same question asked several times, the last one answered; in a panel, which is in no cell."""
+    made = [record(n, created=f"2026-11-30T10:00:{second:02}Z", cell_id=None) for n, second in enumerate(seconds)]
+    failed = {"messages": record(0)["messages"], "status": "failed"}
+    return [*[{**each, **failed} for each in made[:-1]], {**made[-1], "messages": record(0)["messages"]}]
+
+
+def test_a_question_that_a_panel_sent_again_after_a_failure_is_another_try() -> None:
+    first, second, third = tries(1, 3, 9)
+    found = extracted({**third, "others": [second, first]})
+    assert [(each.exchange.id, each.is_aside) for each in found.found] == [
+        ("x-0", False),
+        ("x-1", False),
+        ("x-2", False),
+    ]
+    lines = found.to_text().splitlines()[1:4]
+    assert [", another try" in told for told in lines] == [False, True, True]
+    assert "beside" not in found.to_text()
+    assert texts(found.stack().messages) == ["q0", "a2"]
+    assert (found.missing, found.notes) == ((), ())
+
+
+def test_tries_within_a_second_are_told_by_the_questions_beside_them() -> None:
+    before = record(7, created="2026-11-30T10:00:00Z", cell_id=None)
+    first, second = [{**each, "parent": "x-7"} for each in tries(1, 1)]
+    found = extracted({**second, "others": [first, before]})
+    assert [(each.exchange.id, each.is_aside) for each in found.found] == [
+        ("x-7", False),
+        ("x-0", False),
+        ("x-1", False),
+    ]
+    alone = extracted({**second, "others": [first]})
+    assert [each.is_aside for each in alone.found] == [False, True], "the file does not tell"
+
+
+def test_what_several_answered_is_no_other_try_however_it_ended() -> None:
+    """They are asked at once, and stand in the order in which they were asked."""
+    same = {"messages": record(0)["messages"], "cell_id": None}
+    at = "2026-11-30T10:00:0{}Z".format
+    first = record(0, created=at(1), cell_id=None)
+    others = [record(1, created=at(1), status="failed", **same), record(2, created=at(2), **same)]
+    found = extracted({**first, "others": others})
+    assert [each.is_aside for each in found.found] == [False, True, True]
+    assert "another try" not in found.to_text()
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # What is broken
 

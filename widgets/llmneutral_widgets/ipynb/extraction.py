@@ -177,8 +177,10 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def to_text(self) -> str:
         """Returns an overview: a line for each exchange, and what is missing or could not be read."""
         lines = [f"{self.name}: {count(len(self.found), 'exchange')}" + _of(self.names)]
+        tried: Found | None = None
         for each in self.found:
-            aside = ", beside the first" if each.is_aside else ""
+            aside = ", beside the first" if each.is_aside else ", another try" if _is_again(each, tried) else ""
+            tried = tried if each.is_aside else each
             lines.append(
                 f"  {each.cell.place}  {each.exchange.id}  {each.exchange.name}{aside}  {_summary(each.exchange)}"
             )
@@ -261,12 +263,37 @@ def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]
 
 
 def _in_time(told: Sequence[Exchange]) -> list[tuple[Exchange, bool]]:
-    """Exchanges of one output: answers to the first one's question stand beside it, those of a panel came in time."""
+    """Exchanges of one output: answers to the first one's question stand beside it, those of a panel came in time.
+
+    A question that is sent again in a panel after a failure is the same, too, but one of a panel's, where other
+    questions are saved, or asked later than what stands behind it: those who are asked at once are in their order.
+    """
     first = told[0]
-    aside = [each for each in told[1:] if (each.parent, each.question) == (first.parent, first.question)]
+    same = [each for each in told[1:] if _asks(each) == _asks(first)]
+    is_panel = len(same) < len(told) - 1
+    aside = [each for each in same if not (_is_earlier(each, first) or (is_panel and not is_sent(each)))]
     own = [each for each in reversed(told) if not any(each is other for other in aside)]  # the newest is saved first
     own.sort(key=lambda each: each.created or "")
     return [*[(each, False) for each in own], *[(each, True) for each in aside]]
+
+
+def _asks(exchange: Exchange) -> tuple[str | None, list[Any]]:
+    """What an exchange asks, and from where it goes on."""
+    return exchange.parent, exchange.question
+
+
+def _is_again(found: Found, before: Found | None) -> bool:
+    """Whether a question was sent again where it stands, after it had brought nothing that could go along."""
+    if before is None or before.cell is not found.cell:
+        return False
+    one, other = before.exchange, found.exchange
+    is_asked = "dry_run" not in (one.status, other.status)
+    return is_asked and not is_sent(one) and _asks(one) == _asks(other) and one.name == other.name
+
+
+def _is_earlier(exchange: Exchange, newest: Exchange) -> bool:
+    """Whether a panel, which no cell asks in, asked before what it saved first."""
+    return newest.cell_id is None and (exchange.created or "") < (newest.created or "")
 
 
 def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:
