@@ -291,13 +291,7 @@ class Providers:
         for name in [each for each in every if each in known]:
             status = self.config(name).status()
             if status.key_variable and not status.key_set and status.key_variable in str(error):
-                in_file = (
-                    "Take it from .env with %provider key --env, t" if status.key_variable in named_here() else "T"
-                )
-                error.hint = (
-                    f"{in_file}ype it with %provider key {name}, set {status.key_variable} before the kernel starts, "
-                    "or let the embedded model answer: %provider local."
-                )
+                error.hint = _type_key(name, status.key_variable)
                 others = ", ".join([each for each in dict.fromkeys(every) if each != name])
                 error.hint += f" Nobody was asked: not {others} either." if others and not is_asked else ""
                 return
@@ -305,8 +299,21 @@ class Providers:
     def rows(self) -> list[dict[str, Any]]:
         """Returns what each config could do now: of a key only whether it is set, or named by a `.env`."""
         named = named_here()
-        rows = [{**msgspec.to_builtins(self.config(name).status()), "name": name} for name in self.names()]
-        return [{**row, "in_env_file": row["key_variable"] in named} for row in rows]
+        return [_row(name, self.config(name), named) for name in self.names()]
+
+
+def _row(name: str, config: Any, named: frozenset[str]) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(config.status())
+    return {**found, "name": name, "in_env_file": found["key_variable"] in named}
+
+
+def _type_key(name: str, variable: str) -> str:
+    """What to do where a config has no key."""
+    in_file = "Take it from .env with %provider key --env, t" if variable in named_here() else "T"
+    return (
+        f"{in_file}ype it with %provider key {name}, set {variable} before the kernel starts, "
+        "or let the embedded model answer: %provider local."
+    )
 
 
 def _name_one(written: str | None, name: str) -> str:
