@@ -116,7 +116,9 @@ def test_conversions_are_shown_side_by_side_each_with_what_its_sdk_says(shell: I
 def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cells.shell() is None
     display.publish(bundle_of(stack())).update(bundle_of(stack()))
-    assert capsys.readouterr().out == "PromptStack of 7 messages\n"
+    told = capsys.readouterr().out
+    assert told.startswith("7 messages · 1 tool\n0 system")
+    assert told.count("You are terse.") == 1
 
 
 def test_which_sink(shell: InteractiveShell) -> None:

@@ -18,8 +18,10 @@ from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
 from llmneutral_widgets.views.configs import configs_page
+from llmneutral_widgets.views.listed import exchange_text, stack_text
 from llmneutral_widgets.views.page import Html, View, count, line, visible
 from llmneutral_widgets.views.payload import Column, comparison, payload_page
+from llmneutral_widgets.views.payload_text import comparison_text, payload_text
 from llmneutral_widgets.views.stack import stack_page
 
 
@@ -37,6 +39,10 @@ class Verdict(NamedTuple):
     unchecked: str | None = None
 
 
+Printed = Callable[[int], str]
+"""Cells of a line -> text."""
+
+
 class _Parts(NamedTuple):
     data: dict[str, Any]
     metadata: Mapping[str, Any]
@@ -47,16 +53,35 @@ class Bundle(_Parts):
 
     Its texts hold no secrets, whoever made it and whatever of: names of conversations, of tools and files. What is put
     into a view is cleaned before; this is the last door, and the only way to an output.
+
+    Attributes:
+        printed: Makes the text that is printed where there is no front end, of the cells of a line; None where the
+            plain text says it all. It is never saved: what is saved of a view as text is a line.
     """
 
-    __slots__ = ()
+    printed: Printed | None
 
-    def __new__(cls, data: Mapping[str, Any], metadata: Mapping[str, Any] = MappingProxyType({})) -> Self:
+    def __new__(
+        cls,
+        data: Mapping[str, Any],
+        metadata: Mapping[str, Any] = MappingProxyType({}),
+        printed: Printed | None = None,
+    ) -> Self:
         """Makes a bundle of what it is given, without secrets."""
         texts = [mime for mime in _TEXTS if isinstance(data.get(mime), str)]
         secrets = scrub.current_secrets() if texts else None
         clean = {mime: secrets.text(str(data[mime])) for mime in texts} if secrets else {}
-        return super().__new__(cls, {**data, **clean}, metadata)
+        made = super().__new__(cls, {**data, **clean}, metadata)
+        made.printed = printed
+        return made
+
+    def text(self, width: int) -> str:
+        """Returns what is printed where there is no front end, in lines of so many cells."""
+        said = str(self.data.get("text/plain", ""))
+        try:
+            return said if self.printed is None else scrub.current_secrets().text(visible(self.printed(width)))
+        except Exception:  # noqa: BLE001 - a view that fails must not fail the cell
+            return said
 
 
 _TEXTS = ("text/html", "text/plain")
@@ -93,12 +118,13 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
     if isinstance(value, llmneutral.PromptStack):
         return stack_bundle(value)
     if isinstance(value, llmneutral.Message):
-        return _page(stack_page([plain(value)]), f"{value.role}: {line(value.to_text(), 200)}")
+        messages, said = [plain(value)], f"{value.role}: {line(value.to_text(), 200)}"
+        return _page(stack_page(messages), said, lambda width: stack_text(messages, width))
     if isinstance(value, llmneutral.Conversion):
         return conversions_bundle({value.api: value}, source)
     if isinstance(value, llmneutral.NormalizedResponse):
         record = response_record(plain(value.to_dict()))
-        return _page(exchange_page(record), summary_line(record))
+        return _page(exchange_page(record), summary_line(record), lambda width: exchange_text(record, width))
     if isinstance(value, llmneutral.LLMNeutralError):
         record = plain(error_record(value))
         return _page(error_page(record), f"{record['name']}: {record['message']}")
@@ -111,10 +137,13 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
 def exchange_bundle(exchange: Exchange) -> Bundle:
     """Returns what is published, and saved, of an exchange."""
     record = exchange.to_json()
-    shown = _payloads(exchange) if exchange.status == "dry_run" and exchange.conversions else exchange_page(record)
     keys = {"schema": SCHEMA, "exchange_id": exchange.id, "cell_id": exchange.cell_id}
-    data = {"text/html": str(shown), "text/plain": summary_line(record), MIME: folded(record)}
-    return Bundle(data, {"llmneutral": keys})
+    data = {"text/plain": summary_line(record), MIME: folded(record)}
+    if exchange.status == "dry_run" and exchange.conversions:
+        shown = conversions_bundle(exchange.conversions, exchange.stack)
+        return Bundle({"text/html": shown.data["text/html"], **data}, {"llmneutral": keys}, shown.printed)
+    html = str(exchange_page(record))
+    return Bundle({"text/html": html, **data}, {"llmneutral": keys}, lambda width: exchange_text(record, width))
 
 
 def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
@@ -124,17 +153,21 @@ def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
     first, *others = map(folded, records)
     data = {"text/html": str(comparison_page(records)), "text/plain": text, MIME: {**first, "others": others}}
     keys = {"schema": SCHEMA, "exchange_id": exchanges[0].id, "cell_id": exchanges[0].cell_id}
-    return Bundle(data, {"llmneutral": keys})
+
+    def printed(width: int) -> str:
+        return "\n\n".join([exchange_text(record, width) for record in records])
+
+    return Bundle(data, {"llmneutral": keys}, printed)
 
 
 def stack_bundle(stack: Any, **view: Any) -> Bundle:
     """Returns a conversation; `view` as in `stack_page`."""
     view |= {"name": plain(view["name"])} if "name" in view else {}  # a name is cut to a line, a key in it too
     view |= {"makers": cleaned(view["makers"])} if "makers" in view else {}
+    view["tools"] = plain([definition(tool) for tool in stack.tools])
     messages = plain(stack.messages)
-    tools = plain([definition(tool) for tool in stack.tools])
-    shown = stack_page(messages, tools=tools, **view)
-    return _page(shown, f"PromptStack of {count(len(messages), 'message')}")
+    said = f"PromptStack of {count(len(messages), 'message')}"
+    return _page(stack_page(messages, **view), said, lambda width: stack_text(messages, width, **view))
 
 
 def cleaned(told: Mapping[int, str]) -> dict[int, str]:
@@ -160,15 +193,19 @@ def conversions_bundle(
     columns = [msgspec.structs.replace(column, is_sent=column.api in sent) for column in columns]
     text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
     if source is None:
-        return _page(payload_page(columns), text)
-    shown = comparison(
-        plain(source.messages),
-        columns,
-        settings=plain(source.settings),
-        tools=plain([definition(tool) for tool in source.tools]),
-        output_schema=schema_of(source),
-    )
-    return _page(shown, text)
+        return _page(payload_page(columns), text, lambda width: payload_text(columns, width))
+    messages, beside = plain(source.messages), frame_of(source)
+    shown = comparison(messages, columns, **beside)
+    return _page(shown, text, lambda width: comparison_text(messages, columns, width, **beside))
+
+
+def frame_of(stack: Any) -> dict[str, Any]:
+    """Returns what a stack holds beside its messages, as plain data: settings, tools, the form of the answer."""
+    return {
+        "settings": plain(stack.settings),
+        "tools": plain([definition(tool) for tool in stack.tools]),
+        "output_schema": schema_of(stack),
+    }
 
 
 def schema_of(stack: Any) -> Any:
@@ -224,18 +261,14 @@ def _name(tool: Any) -> str:
     return str(getattr(tool, "__name__", type(tool).__name__))
 
 
-def _payloads(exchange: Exchange) -> Html:
-    return Html(conversions_bundle(exchange.conversions, exchange.stack).data["text/html"])
-
-
 def _told(column: Column) -> str:
     if column.error is not None:
         return f"{column.error.get('name')}: {column.error.get('message')}"
     return f"{' '.join(column.endpoint or ())}, {count(len(column.changes), 'change')}"
 
 
-def _page(shown: Html, text: str) -> Bundle:
-    return Bundle({"text/html": str(shown), "text/plain": visible(text)})
+def _page(shown: Html, text: str, printed: Printed | None = None) -> Bundle:
+    return Bundle({"text/html": str(shown), "text/plain": visible(text)}, printed=printed)
 
 
 def _view(view: View) -> Bundle:

@@ -15,6 +15,7 @@ from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.changes import glossary, step_name
 from llmneutral_widgets.views.page import LEFT, doc_link, join, page, tag, visible
+from llmneutral_widgets.views.terminal import wrapped
 
 MAIN = ("chat_completions", "codex_responses", "anthropic_messages")
 """The APIs that `%payload` shows beside the one that was asked."""
@@ -156,14 +157,19 @@ def changes_bundle(found: Mapping[str, Any]) -> Bundle:
         return Bundle({"text/html": str(page(tag("p", nothing))), "text/plain": nothing})
     heads = tag("tr", *[tag("th", head, scope="col", style=LEFT) for head in ("API", "change", "block", "step", "why")])
     table = tag("table", tag("thead", heads), tag("tbody", *rows))
-    return Bundle({"text/html": str(page(table, glossary(changes))), "text/plain": visible("\n".join(lines))})
+    data = {"text/html": str(page(table, glossary(changes))), "text/plain": visible("\n".join(lines))}
+
+    def printed(width: int) -> str:
+        return "\n".join([part for said in lines for part in wrapped(said, width, rest="    ")])
+
+    return Bundle(data, printed=printed)
 
 
 def dry_bundle(exchange: Exchange, found: Mapping[str, Any]) -> Bundle:
     """Returns a dry run as it is shown and saved: payloads side by side, and the exchange's JSON."""
     shown = compared(found, exchange.stack)
     kept = exchange_bundle(exchange)
-    return Bundle({**shown.data, MIME: kept.data[MIME]}, kept.metadata)
+    return Bundle({**shown.data, MIME: kept.data[MIME]}, kept.metadata, shown.printed)
 
 
 def dry_exchange(found: Mapping[str, Any], **fields: Any) -> Exchange:

@@ -7,6 +7,7 @@ IPython is imported when something is shown, and not before.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -16,6 +17,10 @@ from llmneutral_widgets.cells import number_of, shell
 from llmneutral_widgets.exchange import Exchange, new_id, status_of
 from llmneutral_widgets.interrupts import heard, hold, is_pressed
 from llmneutral_widgets.sinks import DisplaySink, Sink, TextSink
+from llmneutral_widgets.views.terminal import NARROWEST
+
+_WIDEST = 160
+"""Cells of a line that is still easy to read."""
 
 
 class Output:
@@ -33,12 +38,29 @@ class Output:
 def publish(bundle: Bundle) -> Output:
     """Shows a bundle as a new output with an id of its own, and returns its handle."""
     if shell() is None:
-        sys.stdout.write(f"{bundle.data.get('text/plain', '')}\n")
+        print_out(bundle)
         return Output(None)
     from IPython import display as front
 
     display: Any = front.display  # has no types
-    return Output(display(bundle.data, metadata=dict(bundle.metadata), raw=True, display_id=True))
+    return Output(display(shown_here(bundle), metadata=dict(bundle.metadata), raw=True, display_id=True))
+
+
+def shown_here(bundle: Bundle) -> dict[str, Any]:
+    """Returns the data of a bundle; where there is no front end, which shows the text alone, the text says it all."""
+    return {**bundle.data} if has_kernel() else {**bundle.data, "text/plain": bundle.text(width())}
+
+
+def print_out(bundle: Bundle) -> None:
+    """Shows a bundle as nothing but text, whatever there is beside: prints a bundle as text, as wide as the terminal is; what its encoding does not have is printed as `?`."""
+    stream = sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(f"{bundle.text(width())}\n".encode(encoding, "replace").decode(encoding))
+
+
+def width() -> int:
+    """Returns the cells of a line of this terminal, but for the last one, at which some begin the next line."""
+    return min(_WIDEST, max(NARROWEST, shutil.get_terminal_size().columns - 1))
 
 
 def has_kernel() -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import llmneutral
 import llmneutral_widgets
-from llmneutral_widgets import session
+from llmneutral_widgets import display, session
 from llmneutral_widgets.exchange import Exchanges
 from llmneutral_widgets.panels import (
     WIDGET,
@@ -90,7 +90,7 @@ def test_a_terminal_is_told_in_words(panel: Panel) -> None:
         cells.shell.user_ns["panel"] = panel
         ran = cells.run("panel")
     assert all([WIDGET not in output for output in ran.outputs])
-    assert panel._repr_mimebundle_()["text/plain"] in ran.plain + ran.printed
+    assert panel.static().text(display.width()) in ran.plain + ran.printed
 
 
 def test_what_changes_is_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, frame_body, summary_line
 from llmneutral_widgets.views.configs import configs_page
-from llmneutral_widgets.views.deltas import deltas_page, replay_part
+from llmneutral_widgets.views.deltas import deltas_page, deltas_text, replay_part
+from llmneutral_widgets.views.listed import exchange_text, stack_text
 from llmneutral_widgets.views.page import page
 from llmneutral_widgets.views.payload import Column, comparison, payload_page
+from llmneutral_widgets.views.payload_text import comparison_text, payload_text
 from llmneutral_widgets.views.spending import spending_part
 from llmneutral_widgets.views.stack import stack_head, stack_page, stack_part
 from llmneutral_widgets.views.transcript import Said, said_part, transcript_page
@@ -200,8 +203,60 @@ def test_hostile_keys(view: str, attack: str) -> None:
     check(show(keyed(lists(data), attack)))
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# The same as text, for terminals
+
+
+def _print_payloads(data: dict[str, Any], width: int) -> str:
+    columns = [Column(**each) for each in data["columns"]]
+    given = {key: data[key] for key in ("settings", "tools", "output_schema")}
+    return comparison_text(data["messages"], columns, width, **given) + "\n" + payload_text(columns, width)
+
+
+TEXTS: dict[str, Callable[[Any, int], str]] = {
+    "answer": exchange_text,
+    "stack": lambda data, width: stack_text(data.pop("messages"), width, **data),
+    "payload": _print_payloads,
+    "deltas": lambda data, width: deltas_text(data.pop("record"), width, **data),
+}
+WIDTHS = (20, 33, 80, 159)
+
+
+def check_text(printed: str, width: int) -> None:
+    assert not HIDDEN.search(printed)
+    assert "\t" not in printed
+    for line in printed.split("\n"):
+        wide = sum([unicodedata.east_asian_width(char) in "WF" for char in line])
+        assert len(line) + wide - sum([unicodedata.category(char) in ("Mn", "Me", "Cf") for char in line]) <= width
+
+
+@pytest.mark.parametrize(
+    "attack", [*ATTACKS, "a\tb" * 50, "日本語の長い文章" * 20, "e\u0301" * 200, "x" * 5_000, "\n" * 500]
+)
+@pytest.mark.parametrize("view", TEXTS)
+def test_plain_text_drives_no_terminal_and_is_no_wider(view: str, attack: str) -> None:
+    data, _ = VIEWS[view]
+    for width in WIDTHS:
+        given = lists(data)
+        for at in leaves(data):
+            if at[-1] not in ("type", "kind"):
+                put(given, at, attack)
+        check_text(TEXTS[view](given, width), width)
+    check_text(TEXTS[view](keyed(lists(data), attack), 60), 60)
+
+
+@pytest.mark.parametrize("view", TEXTS)
+def test_hostile_text_in_each_field_alone(view: str) -> None:
+    data, _ = VIEWS[view]
+    for at in leaves(data):
+        for attack in FEW:
+            given = lists(data)
+            put(given, at, attack)
+            check_text(TEXTS[view](given, 80), 80)
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_plain_text_drives_no_terminal(attack: str) -> None:
+def test_a_line_of_text_drives_no_terminal(attack: str) -> None:
     given = lists(RECORD)
     for at in leaves(RECORD):
         if at[-1] not in ("type", "kind"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral_widgets import display, env_files, session
+from llmneutral_widgets import env_files, session
 from llmneutral_widgets.bundles import Bundle, stack_bundle
 from llmneutral_widgets.lines.interpolation import only_place
 from llmneutral_widgets.lines.options import Grammar, Line, OptionError, nearest, setting, whole
@@ -88,7 +88,7 @@ def _list_providers(here: Here) -> None:
         f"{'' if row['sdk_installed'] else 'SDK not installed, '}{_key_words(row)}"
         for row in rows
     ]
-    display.publish(Bundle({"text/html": str(configs_page(rows, current=current)), "text/plain": "\n".join(lines)}))
+    here.publish(Bundle({"text/html": str(configs_page(rows, current=current)), "text/plain": "\n".join(lines)}))
 
 
 def _key_words(row: Mapping[str, Any]) -> str:
@@ -183,7 +183,7 @@ def stack(here: Here, line: str) -> None:
         _show_stack(here, words[0] if words else None, shown)
         _bind_stack(here, found, here.session.conversation(words[0] if words else None).kept)
     else:
-        display.publish(stack_bundle(given, name=_told_name(words[0], vars(given)), shown=shown))
+        here.publish(stack_bundle(given, name=_told_name(words[0], vars(given)), shown=shown))
         _bind_stack(here, found, lambda: given)
 
 
@@ -213,7 +213,7 @@ def _show_stack(here: Here, name: str | None, shown: slice | None) -> None:
         hint = nearest(name, [*known, *_STACK_COMMANDS])
         raise OptionError(f"there is no conversation {name}, nor a command of that name; {hint}")
     conversation = here.session.known(name)
-    display.publish(
+    here.publish(
         stack_bundle(
             conversation.stack(),
             name=_told_name(conversation.name, conversation.frame()),
@@ -235,7 +235,7 @@ def _list_stacks(here: Here, words: Sequence[str]) -> None:
         rows.append(tag("tr", first, *[tag("td", str(n), style=LEFT) for n in (turns, messages)]))
     table = tag("table", tag("thead", heads), tag("tbody", *rows))
     text = "\n".join([f"{'>' if on else ' '} {name}: {count(turns, 'exchange')}" for name, turns, _, on in found])
-    display.publish(Bundle({"text/html": str(page(table, sections=("usage",))), "text/plain": text}))
+    here.publish(Bundle({"text/html": str(page(table, sections=("usage",))), "text/plain": text}))
 
 
 def _use_stack(here: Here, words: Sequence[str]) -> None:

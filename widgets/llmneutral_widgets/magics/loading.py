@@ -108,10 +108,11 @@ def _unregister_formatters(ip: Any) -> None:
 
 def _bundle(value: Any, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """How the library's values show themselves."""
+    from llmneutral_widgets import display
     from llmneutral_widgets.bundles import bundle_of
 
-    data, metadata = bundle_of(value)
-    return data, dict(metadata)
+    bundle = bundle_of(value)
+    return display.shown_here(bundle), dict(bundle.metadata)
 
 
 def _printed(value: Any, printer: Any, is_cycle: bool) -> None:

@@ -65,6 +65,13 @@ class Here(msgspec.Struct, frozen=True):
         """Whether outputs can be replaced here."""
         return display.has_kernel() and not self.settings.plain
 
+    def publish(self, bundle: Bundle) -> None:
+        """Shows a bundle; with `plain` its text alone, as answers are."""
+        if self.settings.plain:
+            display.print_out(bundle)
+        else:
+            display.publish(bundle)
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a `%%prompt` means, with nothing done yet."""
@@ -116,7 +123,7 @@ def prompt(here: Here, line: str, cell: str | None) -> Exchange | Exchanges | No
         return _several(here, plan) if len(plan.asked) > 1 else _single(here, plan)
     except Exception as error:
         here.session.providers.advise(error, plan.asked, is_asked=is_asked)
-        _show_refused(plan, error)
+        _show_refused(here, plan, error)
         raise
 
 
@@ -321,7 +328,7 @@ def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
         stack=plan.stack,
         execution_count=number_of(here.ip),
     )
-    display.publish(comparing.dry_bundle(exchange, found))
+    here.publish(comparing.dry_bundle(exchange, found))
     return exchange
 
 
@@ -329,8 +336,8 @@ def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
 # Errors
 
 
-def _show_refused(plan: Plan, error: Exception) -> None:
+def _show_refused(here: Here, plan: Plan, error: Exception) -> None:
     """Shows the conversation with the blocks that cannot be sent marked in it, before the error itself is shown."""
     refs = [tuple(ref) for ref in getattr(error, "refs", None) or ()]
     if refs:
-        display.publish(stack_bundle(plan.stack, bad=refs, name=plan.conversation.name))
+        here.publish(stack_bundle(plan.stack, bad=refs, name=plan.conversation.name))

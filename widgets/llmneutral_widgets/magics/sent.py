@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmneutral_widgets import comparing, display
+from llmneutral_widgets import comparing
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange, Request
 from llmneutral_widgets.lines.interpolation import only_place, resolve
@@ -21,8 +21,9 @@ from llmneutral_widgets.magics.inspecting import alone, read
 from llmneutral_widgets.magics.prompting import Here
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.recording import clean_record, stopped_at
-from llmneutral_widgets.views.deltas import EMPTY, deltas_page
+from llmneutral_widgets.views.deltas import EMPTY, deltas_page, deltas_text
 from llmneutral_widgets.views.page import Html, count, fold
+from llmneutral_widgets.views.terminal import wrapped
 
 Numbered = list[tuple[int, Request]]
 """Requests with their numbers, from 1."""
@@ -56,13 +57,16 @@ def _head(number: int, exchange: Exchange, to: str = "") -> str:
     return f"{which},{' for an answer that fits' if is_repair else why}"
 
 
-def _publish(shown: Sequence[tuple[str, Bundle]]) -> None:
+def _publish(here: Here, shown: Sequence[tuple[str, Bundle]]) -> None:
     """Shows outputs, each under its heading, all but the last one folded; a heading of nothing is none."""
     for place, (head, bundle) in enumerate(shown, 1):
-        if head:
-            html = fold(head, Html(bundle.data["text/html"]), is_open=place == len(shown))
-            bundle = Bundle({"text/html": str(html), "text/plain": f"{head}\n{bundle.data['text/plain']}"})
-        display.publish(bundle)
+        here.publish(_headed(head, bundle, is_open=place == len(shown)) if head else bundle)
+
+
+def _headed(head: str, bundle: Bundle, *, is_open: bool) -> Bundle:
+    html = fold(head, Html(bundle.data["text/html"]), is_open=is_open)
+    data = {"text/html": str(html), "text/plain": f"{head}\n{bundle.data['text/plain']}"}
+    return Bundle(data, printed=lambda width: "\n".join([*wrapped(head, width), bundle.text(width)]))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -88,7 +92,7 @@ def payload(here: Here, line: str) -> None:
             source, sent = asked[0][1].stack, _sent(asked)
             conversions = sent if is_alone and sent else _beside(here, asked[0][1], sent)
             shown.append((head, _shown(found.values, conversions, source, sent)))
-    _publish(shown)
+    _publish(here, shown)
     if out := found.values.get("out"):
         here.ip.user_ns[out] = conversions
 
@@ -195,7 +199,7 @@ def deltas(here: Here, line: str) -> None:
     alone(found.words, 1, "%deltas shows one exchange")
     exchange = _chosen(here, found.words, found.values.get("provider"))
     if exchange is None:
-        _publish([("", _stream(Request(), ()))])
+        _publish(here, [("", _stream(Request(), ()))])
         return
     badges = [exchange.status] if exchange.status != "complete" else []
     shown = [
@@ -205,14 +209,16 @@ def deltas(here: Here, line: str) -> None:
         )
         for number, request in numbered(exchange, chosen)
     ]
-    _publish(shown)
+    _publish(here, shown)
 
 
 def _stream(request: Request, badges: Sequence[str]) -> Bundle:
     stopped = stopped_at(request)
-    shown = deltas_page(clean_record(request.deltas), stopped=stopped, badges=badges)
+    record = clean_record(request.deltas)
+    shown = deltas_page(record, stopped=stopped, badges=badges)
     told = stopped or (count(len(request.deltas), "chunk") if request.deltas else None)
-    return Bundle({"text/html": str(shown), "text/plain": EMPTY if told is None else f"{told} recorded"})
+    data = {"text/html": str(shown), "text/plain": EMPTY if told is None else f"{told} recorded"}
+    return Bundle(data, printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges))
 
 
 def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int | None) -> None:

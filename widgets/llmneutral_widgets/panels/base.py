@@ -131,7 +131,7 @@ def saved(bundle: Bundle) -> Bundle:
     if html is None:
         return bundle
     wrapped = tag("style", Html(style_section("saved"))) + tag("div", Html(html), class_="llmn-saved")
-    return Bundle({**bundle.data, "text/html": wrapped}, bundle.metadata)
+    return Bundle({**bundle.data, "text/html": wrapped}, bundle.metadata, bundle.printed)
 
 
 def button(text: str, act: Callable[..., None], *, tip: str | None = None, is_main: bool = False) -> Any:

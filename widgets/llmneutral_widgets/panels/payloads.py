@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from llmneutral_widgets import comparing, session
-from llmneutral_widgets.bundles import Bundle, Verdict, column_of, definition, schema_of
+from llmneutral_widgets.bundles import Bundle, Verdict, column_of, frame_of
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, conversation_of, request_of
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.page import Html, count
 from llmneutral_widgets.views.payload import MOST, Column, Shown, compared
+from llmneutral_widgets.views.payload_text import comparison_text
 from llmneutral_widgets.views.stack import EMPTY
 
 
@@ -117,28 +118,24 @@ class PayloadView(Panel):
         self._found |= {api: (found, verdicts.get(api, Verdict())) for api, found in made.items()}
 
     def _compared(self, most: int, more: str = "") -> Shown:
+        request = self._request
+        return compared(plain(request.messages), self._columns(), **frame_of(request), most=most, more=more)
+
+    def _columns(self) -> list[Column]:
         chosen = self._chosen()
         self._convert(chosen)
-        columns = [
+        return [
             column_of(api, *self._found[api]) if api in self._found else Column(api=api, unchecked="nothing to convert")
             for api in chosen
         ]
-        request = self._request
-        return compared(
-            plain(request.messages),
-            columns,
-            settings=plain(request.settings),
-            tools=plain([definition(tool) for tool in request.tools]),
-            output_schema=schema_of(request),
-            most=most,
-            more=more,
-        )
 
     def static(self) -> Bundle:
         """Returns the comparison as `%payload` shows it."""
         shown = self._compared(MOST, "%stack --all").html
         said = [f"{api}: {_told(found)}" for api, (found, _) in self._found.items() if self.apis[api].value]
-        return Bundle({"text/html": str(shown), "text/plain": "\n".join(said) or EMPTY})
+        data = {"text/html": str(shown), "text/plain": "\n".join(said) or EMPTY}
+        messages, columns, frame = plain(self._request.messages), self._columns(), frame_of(self._request)
+        return Bundle(data, printed=lambda width: comparison_text(messages, columns, width, **frame))
 
 
 def _told(found: Any) -> str:

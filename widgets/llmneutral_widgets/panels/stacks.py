@@ -8,6 +8,7 @@ from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, Told, told
+from llmneutral_widgets.views.listed import stack_text
 from llmneutral_widgets.views.page import part, tag
 from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, SECTIONS, stack_head, stack_page, stack_part
 
@@ -97,5 +98,9 @@ class StackView(Panel):
     def static(self) -> Bundle:
         """Returns the list as `%stack` shows it."""
         found = self._told
-        shown = stack_page(found.messages, tools=found.tools, name=found.name, **found.about)
-        return Bundle({"text/html": str(shown), "text/plain": f"PromptStack of {len(found.messages)} messages"})
+        view = {"tools": found.tools, "name": found.name, **found.about}
+        data = {
+            "text/html": str(stack_page(found.messages, **view)),
+            "text/plain": f"PromptStack of {len(found.messages)} messages",
+        }
+        return Bundle(data, printed=lambda width: stack_text(found.messages, width, **view))

@@ -11,7 +11,7 @@ from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.sources import conversation_of, unshown
 from llmneutral_widgets.recording import clean_record, stopped_at
 from llmneutral_widgets.session import Conversation
-from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, replay_part
+from llmneutral_widgets.views.deltas import EMPTY, REPLAY_SECTIONS, deltas_page, deltas_text, replay_part
 from llmneutral_widgets.views.page import count
 
 _HEAVY = 2 * 1024 * 1024
@@ -94,7 +94,11 @@ class DeltaView(Panel):
     def static(self) -> Bundle:
         """Returns the table as `%deltas` shows it."""
         text = f"{count(len(self._record), 'chunk')} recorded" if self._record else EMPTY
-        return Bundle({"text/html": self._page(), "text/plain": text})
+        record, stopped, badges = self._record, self._stopped, self._badges
+        return Bundle(
+            {"text/html": self._page(), "text/plain": text},
+            printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges),
+        )
 
 
 def _bounded(exchange: Exchange | None) -> tuple[list[Any], str | None]:

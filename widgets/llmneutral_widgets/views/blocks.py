@@ -17,6 +17,7 @@ _SHOWN_FIELDS = frozenset(
     "type text citations data media_type url input arguments raw output parts value cache transcript".split()
 )
 _ONE_LINE = 100
+_NEVER_RUN = "the arguments are no JSON object; this call is never run"
 _SEALS = ("signature", "encrypted_content", "thought_signature")
 
 
@@ -112,6 +113,12 @@ def content(block: Block, room: Room, album: Album) -> Html:
 
 def facts(block: Block) -> Html:
     """Returns what else is known of a block: ids, cache mark, origin, and that it is signed (never the signature)."""
+    said = fact_words(block)
+    return tag("div", tag("small", " · ".join(said)), class_="facts") if said else Html()
+
+
+def fact_words(block: Block) -> list[str]:
+    """Returns the same in words."""
     said = [
         f"{key} {compact(value, 80) if isinstance(value, (dict, list)) else line(str(value), 80)}"
         for key, value in block.items()
@@ -121,8 +128,7 @@ def facts(block: Block) -> Html:
         said.append("cache breakpoint" if block["cache"] is True else f"cache breakpoint {block['cache']}")
     if name := origin(block):
         said.append(f"made by {name}")
-    said += [f"{seal.replace('_', ' ')} present" for seal in _SEALS if block.get(seal)]
-    return tag("div", tag("small", " · ".join(said)), class_="facts") if said else Html()
+    return [*said, *[f"{seal.replace('_', ' ')} present" for seal in _SEALS if block.get(seal)]]
 
 
 def origin(block: Block) -> str | None:
@@ -162,7 +168,7 @@ def _call(block: Block, room: Room, album: Album) -> Html:
 
 
 def _invalid_call(block: Block, room: Room, album: Album) -> Html:
-    note = join([badge("invalid", "bad"), " the arguments are no JSON object; this call is never run"])
+    note = join([badge("invalid", "bad"), f" {_NEVER_RUN}"])
     given = raw(str(block.get("raw") or ""), room)
     return tag("div", tag("code", tool_name(block) or "?"), " ", note, given, class_="call")
 
@@ -208,4 +214,71 @@ _CONTENT: dict[str, Callable[[Block, Room, Album], Html]] = {
     "tool_result": _result,
     "refusal": _refusal,
     "generic": _generic,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The same as text
+
+
+def block_text(block: Block) -> str:
+    """Returns all of a block that is for reading, as text: what `content` shows."""
+    return _TEXTS.get(kind_of(block), _generic_text)(block)
+
+
+def _text_text(block: Block) -> str:
+    given = block.get("citations")
+    cited = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    return "\n".join([str(block.get("text") or ""), *[f"cites {compact(each, 300)}" for each in cited[:20]]])
+
+
+def _thinking_text(block: Block) -> str:
+    return str(block.get("text") or "") or f"({first_words(block)})"
+
+
+def _call_text(block: Block) -> str:
+    given = block.get("input", {})
+    short = compact(given, _ONE_LINE * 2)
+    return f"{tool_name(block) or '?'} {short if len(short) <= _ONE_LINE else pretty(given)}"
+
+
+def _invalid_call_text(block: Block) -> str:
+    return f"{tool_name(block) or '?'} (invalid: {_NEVER_RUN})\n{block.get('raw') or ''}"
+
+
+def _result_text(block: Block) -> str:
+    parts, output, short = block.get("parts"), block.get("output"), result_text(block)
+    if isinstance(parts, Sequence) and not isinstance(parts, str):
+        said = "\n".join([block_text(part) for part in parts if isinstance(part, Mapping)])
+    else:
+        said = short if isinstance(output, str) or len(short) <= _ONE_LINE else pretty(output)
+    return f"(error) {said}" if block.get("is_error") else said
+
+
+def _media_text(block: Block) -> str:
+    inner = [str(block["text"])] if block.get("text") else []
+    parts = [block_text(part) for part in block.get("parts") or () if isinstance(part, Mapping)]
+    return "\n".join([line(media_words(block), 200), *inner, *parts])
+
+
+def _refusal_text(block: Block) -> str:
+    category = f"({block['category']}) " if block.get("category") else ""
+    return f"{category}{block.get('text') or ''}"
+
+
+def _generic_text(block: Block) -> str:
+    return pretty(block.get("value", block))
+
+
+_TEXTS: dict[str, Callable[[Block], str]] = {
+    "text": _text_text,
+    "thinking": _thinking_text,
+    "image": _media_text,
+    "audio": _media_text,
+    "document": _media_text,
+    "tool_call": _call_text,
+    "invalid_tool_call": _invalid_call_text,
+    "tool_result": _result_text,
+    "refusal": _refusal_text,
+    "generic": _generic_text,
 }

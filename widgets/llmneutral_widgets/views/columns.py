@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
+from llmneutral_widgets.views.blocks import address
 from llmneutral_widgets.views.changes import Change, change_line, counted, meanings, told_of
 from llmneutral_widgets.views.page import LEFT, Html, badge, count, fold, tag
 
+PROBLEMS = 20
+"""Problems of a payload that are told."""
 _FEW = 3
 """Changes that are told without a click."""
 
@@ -74,7 +77,7 @@ def column_head(column: Column) -> Html:
         parts.append(tag("div", tag("small", " ".join(map(str, column.endpoint)))))
     parts.append(tag("div", _verdict(column)))
     if column.error is not None:
-        parts.append(tag("div", tag("small", _error_words(column.error))))
+        parts.append(tag("div", tag("small", error_words(column.error))))
     if changes := [change for change in column.changes if not is_the_error(change, column)]:
         items = [tag("li", change_line(told_of(change))) for change in changes[:100]]
         parts.append(fold(counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
@@ -82,14 +85,31 @@ def column_head(column: Column) -> Html:
 
 
 def _verdict(column: Column) -> Html:
+    said = verdict_words(column)
     if column.error is not None:
-        return badge(str(column.error.get("name") or "ConversionError"), "bad")
+        return badge(said, "bad")
     if column.problems:
-        items = [tag("li", tag("code", str(p.get("path"))), f" {p.get('message')}") for p in column.problems[:20]]
-        return fold(badge(count(len(column.problems), "problem"), "bad"), tag("ul", *items))
+        items = [tag("li", tag("code", str(p.get("path"))), f" {p.get('message')}") for p in column.problems[:PROBLEMS]]
+        return fold(badge(said, "bad"), tag("ul", *items))
+    return badge(said, "note" if column.checked is None else "good")
+
+
+def verdict_words(column: Column) -> str:
+    """Returns whether a payload is what the types of its SDK allow: `valid (openai 3.57 types)`, `2 problems`."""
+    if column.error is not None:
+        return str(column.error.get("name") or "ConversionError")
+    if column.problems:
+        return count(len(column.problems), "problem")
     if column.checked is None:
-        return badge(f"not checked ({column.unchecked})" if column.unchecked else "not checked", "note")
-    return badge(f"valid ({column.checked})", "good")
+        return f"not checked ({column.unchecked})" if column.unchecked else "not checked"
+    return f"valid ({column.checked})"
+
+
+def origin_of(column: Column, at: str) -> list[tuple[int, int]]:
+    """Returns the blocks that a line of a payload was made of, by the innermost place of which it is known."""
+    while at and at not in column.trace:
+        at = at.rpartition("/")[0]
+    return [address(ref) for ref in column.trace.get(at, ())]
 
 
 def is_the_error(change: Change, column: Column) -> bool:
@@ -97,6 +117,7 @@ def is_the_error(change: Change, column: Column) -> bool:
     return column.error is not None and change.get("kind") == "refused" and change.get("why") == column.error["message"]
 
 
-def _error_words(error: Mapping[str, Any]) -> str:
+def error_words(error: Mapping[str, Any]) -> str:
+    """Returns why there is no payload."""
     rule = f"{error['rule']}: " if error.get("rule") else ""
     return f"{rule}{error.get('message') or 'could not be converted'}"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from llmneutral_widgets.views.blocks import prose, raw
 from llmneutral_widgets.views.jsonlines import compact, pretty
 from llmneutral_widgets.views.page import LEFT, Html, Room, badge, count, fitted, fold, join, page, part, short, tag
+from llmneutral_widgets.views.terminal import beside, cut, wrapped
 
 MOST = 200
 """Rows that are shown: the first and the last half."""
@@ -186,9 +187,8 @@ def _block(kind: str, name: str, text: str) -> Html:
 def _table(
     entries: Sequence[Entry], table: Sequence[Row], stopped: str | None, badges: Sequence[str], most: int
 ) -> Html:
-    end = max(entries[-1].seconds, 1e-9)
-    said = [count(len(entries), "chunk"), f"{end:.2f} s", f"recording stopped at {stopped}" if stopped else None]
-    head = tag("div", tag("small", " · ".join([part for part in said if part])), *map(_warning, badges), class_="facts")
+    end = _end(entries)
+    head = tag("div", tag("small", " · ".join(_facts(entries, stopped))), *map(_warning, badges), class_="facts")
     heads = tag("tr", *[tag("th", name, scope="col", style=LEFT, title=told) for name, told in _HEADS.items()])
     each = max(40, most // max(1, 3 * min(len(table), MOST)))
     if len(table) <= MOST:
@@ -199,6 +199,16 @@ def _table(
         body = [*[_row(row, end, each) for row in table[:half]], gap, *[_row(row, end, each) for row in table[-half:]]]
     shown = tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")
     return join([head, shown, _legend(entries, table)])
+
+
+def _end(entries: Sequence[Entry]) -> float:
+    return max(entries[-1].seconds, 1e-9)
+
+
+def _facts(entries: Sequence[Entry], stopped: str | None) -> list[str]:
+    """How much came, and in what time."""
+    said = [count(len(entries), "chunk"), f"{_end(entries):.2f} s"]
+    return [*said, f"recording stopped at {stopped}"] if stopped else said
 
 
 _HEADS = {
@@ -260,9 +270,7 @@ def _row(row: Row, end: float, most: int) -> Html:
         chunk: Html = tag("code", compact(first.chunk, min(300, most)))
         deltas = join([_told(delta, most) for delta in first.deltas])
     else:
-        letters = sum([len(_piece(delta)) for entry in row.entries for delta in entry.deltas])
-        said = f"{len(row.entries)} chunks, {letters:,} characters, {last.seconds - first.seconds:.2f} s"
-        chunk = fold(said, tag("pre", "\n".join(_inner(row.entries, min(120, most)))))
+        chunk = fold(_joined(row), tag("pre", "\n".join(_inner(row.entries, min(120, most)))))
         kind = _run_kind(first)
         deltas = tag("div", f"{len(row.entries)} × {kind[0] if kind else 'delta'}")
     cells = [
@@ -275,6 +283,13 @@ def _row(row: Row, end: float, most: int) -> Html:
     return tag("tr", *cells)
 
 
+def _joined(row: Row) -> str:
+    """What is said of chunks that were folded into one row."""
+    letters = sum([len(_piece(delta)) for entry in row.entries for delta in entry.deltas])
+    seconds = row.entries[-1].seconds - row.entries[0].seconds
+    return f"{len(row.entries)} chunks, {letters:,} characters, {seconds:.2f} s"
+
+
 def _inner(entries: Sequence[Entry], most: int) -> Iterator[str]:
     for entry in entries[:_INNER]:
         yield f"{entry.seconds * 1000:>8,.0f}  {compact(entry.chunk, most)}"
@@ -282,27 +297,109 @@ def _inner(entries: Sequence[Entry], most: int) -> Iterator[str]:
         yield f"… {len(entries) - _INNER:,} more"
 
 
+class _Words(NamedTuple):
+    """A delta in a few words, or of one that has many keys (key, what is shown of its value, its beginning)."""
+
+    kind: str
+    said: str = ""
+    pairs: tuple[tuple[str, str, str], ...] = ()
+
+
 def _told(delta: Delta, most: int) -> Html:
     """A delta in a few words: `text "Hel"`, `call get_weather`, `finish stop`; what has many keys, a line for each."""
+    found = _words(delta, most)
+    name = tag("span", found.kind, class_="kind", title=KINDS.get(found.kind))
+    return tag("div", name, found.said, *[_pair(*pair) for pair in found.pairs])
+
+
+def _pair(key: str, shown: str, whole: str) -> Html:
+    return tag("div", tag("small", f"{key}: "), tag("span", shown, title=whole), class_="pair")
+
+
+def _words(delta: Delta, most: int) -> _Words:
     kind = str(delta.get("kind"))
-    name = tag("span", kind, class_="kind", title=KINDS.get(kind))
     content = _content(delta)
     if kind == "call":
         said = [str(content[key]) for key in ("name", "partial_input") if content.get(key)]
-        return tag("div", name, short(" ".join(["", *said]), most))
+        return _Words(kind, short(" ".join(["", *said]), most))
     if piece := _piece(delta):
-        return tag("div", name, f" {compact(piece, most)}")
+        return _Words(kind, f" {compact(piece, most)}")
     rest = {key: value for key, value in delta.items() if key not in ("kind", "content") and value is not None}
     if kind == "finish":
         own = f" ({rest['raw_finish_reason']})" if rest.get("raw_finish_reason") else ""
-        return tag("div", name, short(f" {rest.get('finish_reason')}{own}", most))
+        return _Words(kind, short(f" {rest.get('finish_reason')}{own}", most))
     if kind == "usage" and isinstance(usage := rest.get("usage"), Mapping):
         rest = {key: value for key, value in usage.items() if isinstance(value, int)}
-    return tag("div", name, *[_pair(key, value, most) for key, value in rest.items()])
+    return _Words(kind, pairs=tuple([_written(key, value, most) for key, value in rest.items()]))
 
 
-def _pair(key: str, value: Any, most: int) -> Html:
+def _written(key: str, value: Any, most: int) -> tuple[str, str, str]:
     """A key and its value on a line; of an id, which nobody reads, the beginning."""
     written = value if isinstance(value, str) else compact(value, min(200, most))
-    shown = f"{written[:_ID]}…" if key.endswith("id") and len(written) > _ID else short(written, min(200, most))
-    return tag("div", tag("small", f"{key}: "), tag("span", shown, title=written[:200]), class_="pair")
+    is_id = key.endswith("id") and len(written) > _ID
+    return key, f"{written[:_ID]}…" if is_id else short(written, min(200, most)), written[:200]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table as text
+
+
+def deltas_text(
+    record: Sequence[Sequence[Any]], width: int, *, stopped: str | None = None, badges: Sequence[str] = ()
+) -> str:
+    """Returns the inspector as text: chunk -> delta, line by line.
+
+    Args:
+        record: As for `deltas_page`, and so the others.
+        width: Cells of a line.
+        stopped: Where the recording was stopped.
+        badges: What is to be said of the stream.
+    """
+    entries = [Entry(float(seconds), chunk, deltas) for seconds, chunk, deltas in record]
+    if not entries:
+        return "\n".join(wrapped(f"recording stopped at {stopped}" if stopped else EMPTY, width))
+    table, half = rows(entries), _PRINTED // 2
+    left = max(4, (width - _MS - len(_ARROW)) * 11 // 20)
+    sizes = (left, max(4, width - _MS - left - len(_ARROW)))
+    named = [cut(name, size) for name, size in zip(_PRINTED_HEADS, sizes, strict=True)]
+    heads = beside([f"{'ms':>{_MS - 2}}  {named[0]}"], named[1:], _MS + left, " " * len(_ARROW))
+    shown = [_printed(row, sizes) for row in (table if len(table) <= _PRINTED else [*table[:half], *table[-half:]])]
+    if hidden := len(table) - len(shown):
+        shown.insert(half, [f"{'…':>{_MS - 2}}  {hidden:,} more rows"])
+    head = wrapped(" · ".join([*_facts(entries, stopped), *badges]), width)
+    return "\n".join([*head, *heads, *[each for lines in shown for each in lines]])
+
+
+_PRINTED = 100
+"""Rows that are printed: the first and the last half."""
+_MS, _ARROW = 9, " → "
+_PRINTED_HEADS = ("chunk: as sent", "delta: what it brings")
+_CHUNK_LINES, _DELTA_LINES = 4, 8
+
+
+def _printed(row: Row, sizes: tuple[int, int]) -> list[str]:
+    """A row of the table in lines: when, what came, and what it brought."""
+    (left, right), first = sizes, row.entries[0]
+    marks = "".join([f"[{mark}] " for mark in row.marks])
+    if len(row.entries) == 1:
+        chunk = _few(wrapped(f"{marks}{compact(first.chunk, 300)}", left), _CHUNK_LINES, left)
+        brought = [each for delta in first.deltas for each in _printed_delta(delta, right)]
+    else:
+        chunk = [*wrapped(f"{marks}{_joined(row)}", left), cut(f"{compact(first.chunk, 300)} …", left)]
+        kind = _run_kind(first)
+        pieces = "".join([_piece(delta) for entry in row.entries for delta in entry.deltas])
+        brought = wrapped(f"{len(row.entries)} × {kind[0] if kind else 'delta'} {compact(pieces, 300)}", right)
+    when = [f"{first.seconds * 1000:>{_MS - 2},.0f}"]
+    lines = beside(when, chunk, _MS - 2, "  ")
+    return beside(lines, _few(brought, _DELTA_LINES, right), _MS + left, _ARROW if brought else "   ")
+
+
+def _printed_delta(delta: Delta, width: int) -> list[str]:
+    found = _words(delta, 300)
+    lines = wrapped(f"{found.kind}{found.said}", width, rest="  ")
+    return [*lines, *[cut(f"  {key}: {shown}", width) for key, shown, _ in found.pairs]]
+
+
+def _few(lines: Sequence[str], most: int, width: int) -> list[str]:
+    """The first few lines; where there are more, the last of these ends with a mark."""
+    return list(lines) if len(lines) <= most else [*lines[: most - 1], cut(f"{lines[most - 1]}  …", width)]

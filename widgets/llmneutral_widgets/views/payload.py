@@ -33,7 +33,7 @@ from llmneutral_widgets.views.changes import (
     told_of,
 )
 from llmneutral_widgets.views.columns import Column as Column
-from llmneutral_widgets.views.columns import column_head, guide, is_the_error, source_head
+from llmneutral_widgets.views.columns import column_head, guide, is_the_error, origin_of, source_head
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
 from llmneutral_widgets.views.page import (
     LEFT,
@@ -157,7 +157,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
                 for key, value in payload.items()
                 for line in json_lines(value, f"/{escaped(key)}", name=key, longest=longest)
             ]
-            runs = _runs(found, column.trace, wrong, lines)
+            runs = _runs(found, column, wrong, lines)
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
         head = tag("thead", tag("tr", *map(column_head, columns)))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
@@ -293,7 +293,7 @@ class _Comparison:
 
     def piece(self, i: int, lines: Sequence[Line], place: Mapping[Ref, int], most: int) -> Html:
         """Lines of a payload, a `pre` for each run of one origin."""
-        runs = _runs(lines, self.columns[i].trace, self.marked[i], most)
+        runs = _runs(lines, self.columns[i], self.marked[i], most)
         return join([_run(refs, written, place) for refs, written in runs])
 
     def lost(self, column: Column, ref: Ref, place: Mapping[Ref, int]) -> Html:
@@ -338,7 +338,7 @@ class _Comparison:
             for key in keys
             for line in json_lines(payload[key], f"/{escaped(key)}", name=key, longest=self.longest)
         ]
-        return join([_run(refs, written, {}) for refs, written in _runs(lines, {}, self.marked[i], self.lines)])
+        return join([_run(refs, written, {}) for refs, written in _runs(lines, None, self.marked[i], self.lines)])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def _class(refs: Sequence[Ref], place: Mapping[Ref, int], *more: str) -> str | N
 
 
 def _runs(
-    lines: Iterable[Line], trace: Mapping[str, Any], wrong: Container[str], most: int
+    lines: Iterable[Line], column: Column | None, wrong: Container[str], most: int
 ) -> Iterator[tuple[list[Ref], Html]]:
     """Joins the lines of one origin (the innermost that is known); a line with a problem is marked."""
     runs: list[tuple[list[Ref], list[Html]]] = []
@@ -378,7 +378,7 @@ def _runs(
         if n >= most:
             runs.append(([], [Html("…")]))
             break
-        refs = _origin(at, trace)
+        refs = origin_of(column, at) if column else []
         written = verbatim(line)
         if at in wrong and at not in marked:
             marked.add(at)
@@ -390,12 +390,6 @@ def _runs(
             runs.append((refs, [written]))
     for refs, written_lines in runs:
         yield refs, Html("\n".join(written_lines))
-
-
-def _origin(at: str, trace: Mapping[str, Any]) -> list[Ref]:
-    while at and at not in trace:
-        at = at.rpartition("/")[0]
-    return [address(ref) for ref in trace.get(at, ())]
 
 
 def _neutral(value: Any) -> str:

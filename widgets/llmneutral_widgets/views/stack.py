@@ -53,12 +53,12 @@ def stack_page(
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
     """
-    messages, chosen = messages_of(messages), _chosen(len(messages), shown)
+    messages, numbers = messages_of(messages), chosen(len(messages), shown)
     refused = {address(ref) for ref in bad}
     return fitted(
         lambda most: page(
             _list(
-                messages, chosen, _List(messages, tokens or {}, marks or {}, makers or {}, refused, most), tools, name
+                messages, numbers, _List(messages, tokens or {}, marks or {}, makers or {}, refused, most), tools, name
             ),
             sections=SECTIONS,
         )
@@ -95,11 +95,17 @@ def stack_part(
 
 def stack_head(total: int, tools: Sequence[Any] = (), name: str | None = None) -> Html:
     """Returns what stands above the messages: the conversation's name, how many they are, and what tools there are."""
+    return tag("div", tag("small", head_words(total, tools, name)), class_="facts")
+
+
+def head_words(total: int, tools: Sequence[Any] = (), name: str | None = None) -> str:
+    """Returns the same in words."""
     said = [name, count(total, "message"), count(len(tools), "tool") if tools else None]
-    return tag("div", tag("small", " · ".join([word for word in said if word])), class_="facts")
+    return " · ".join([word for word in said if word])
 
 
-def _chosen(total: int, shown: slice | None) -> list[int]:
+def chosen(total: int, shown: slice | None) -> list[int]:
+    """Returns the messages that are shown, by their numbers: without a slice the first and the last ones."""
     numbers = list(range(total))
     if shown is not None:
         return numbers[shown]
@@ -107,26 +113,36 @@ def _chosen(total: int, shown: slice | None) -> list[int]:
 
 
 def _list(
-    messages: Sequence[Mapping[str, Any]], chosen: Sequence[int], view: _List, tools: Sequence[Any], name: str | None
+    messages: Sequence[Mapping[str, Any]], numbers: Sequence[int], view: _List, tools: Sequence[Any], name: str | None
 ) -> Html:
     head = stack_head(len(messages), tools, name)
     if not messages:
         return join([head, tag("p", EMPTY)])
     items: list[Html] = []
     before = -1
-    for number in chosen:
+    for number in numbers:
         if number > before + 1:
             items.append(_gap(number - before - 1))
         items.append(view.message(number))
         before = number
     if before < len(messages) - 1:
         items.append(_gap(len(messages) - 1 - before))
-    names = ", ".join([_tool_name(tool) for tool in tools[:40]])
-    return join([head, *items, tag("div", tag("small", f"tools: {names}"), class_="facts") if tools else Html()])
+    named = tool_words(tools)
+    return join([head, *items, tag("div", tag("small", named), class_="facts") if named else Html()])
+
+
+def tool_words(tools: Sequence[Any]) -> str:
+    """Returns what tools there are: `tools: weather, time`."""
+    return f"tools: {', '.join([_tool_name(tool) for tool in tools[:40]])}" if tools else ""
 
 
 def _gap(number: int) -> Html:
-    return tag("p", tag("small", f"{number:,} more: %stack --all"), class_="gap")
+    return tag("p", tag("small", gap_words(number)), class_="gap")
+
+
+def gap_words(number: int) -> str:
+    """Returns how many messages are not shown, and what shows them."""
+    return f"{number:,} more: %stack --all"
 
 
 def _tool_name(tool: Any) -> str:
@@ -153,16 +169,13 @@ class _List:
         self.refused = refused
         self.room = Room(most)
         self.album = Album()
-        self.partners = _partners(messages)
+        self.partners = partners(messages)
 
     def message(self, number: int) -> Html:
         """A message: its head, and one fold for each block."""
         message = self.messages[number]
         blocks = blocks_of(message)
-        maker = self.makers.get(number) or next((made for block in blocks if (made := origin(block))), None)
-        told = self.tokens.get(number)
-        said = [maker, message.get("name"), count(len(blocks), "block"), None if told is None else f"{told:,} tokens"]
-        words = " · ".join(["", *[str(part) for part in said if part]])
+        words = " · ".join(["", *message_words(message, self.makers.get(number), self.tokens.get(number))])
         mark = [" ", badge(self.marks[number], "warn")] if number in self.marks else []
         head = tag("div", tag("b", f"{number} {message.get('role', '?')}"), tag("small", words), *mark, class_="role")
         folds = [self.block((number, b), block) for b, block in enumerate(blocks)]
@@ -196,8 +209,16 @@ def _speaker(message: Mapping[str, Any]) -> str:
     return role if role in ("system", "developer", "user", "assistant") else "other"
 
 
-def _partners(messages: Sequence[Mapping[str, Any]]) -> dict[Ref, str]:
-    """Call -> address of its result, and back, by the order in which ids occur."""
+def message_words(message: Mapping[str, Any], maker: str | None, tokens: int | None) -> list[str]:
+    """Returns what is said of a message beside its role: who made it, its name, how many blocks and tokens it has."""
+    blocks = blocks_of(message)
+    made = maker or next((told for block in blocks if (told := origin(block))), None)
+    said = [made, message.get("name"), count(len(blocks), "block"), None if tokens is None else f"{tokens:,} tokens"]
+    return [str(part) for part in said if part]
+
+
+def partners(messages: Sequence[Mapping[str, Any]]) -> dict[Ref, str]:
+    """Returns call -> address of its result, and back, by the order in which ids occur."""
     open_calls: dict[str, list[Ref]] = {}
     found: dict[Ref, str] = {}
     for m, message in enumerate(messages):
