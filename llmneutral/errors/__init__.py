@@ -103,6 +103,7 @@ class LLMNeutralError(Exception):
         type: The kind of failure, one of `TYPES` for a `ProviderError`.
         raw_type: The provider's own type.
         code: The provider's own code.
+        path: Where in the request the provider sees the fault, in its spelling ("messages[1].content").
         request_id: What the provider's support asks for.
         retry_after: Seconds the provider asks to wait.
         attempts: Number of requests that were made.
@@ -127,6 +128,7 @@ class LLMNeutralError(Exception):
         type: str | None = None,
         raw_type: str | None = None,
         code: str | int | None = None,
+        path: str | None = None,
         request_id: str | None = None,
         retry_after: float | None = None,
         attempts: int | None = None,
@@ -145,6 +147,7 @@ class LLMNeutralError(Exception):
             self.type = type
         self.raw_type = raw_type
         self.code = code
+        self.path = None if path is None else scrub(path)
         self.request_id = request_id
         self.retry_after = retry_after
         self.attempts: Any = attempts
@@ -168,6 +171,7 @@ class LLMNeutralError(Exception):
     def _place(self) -> str:
         """Who failed, for the second line."""
         pairs = (
+            ("at", self.path if self.path and self.path not in self.message else None),
             ("provider", self.provider),
             ("model", self.model),
             ("api", self.api),

@@ -28,6 +28,8 @@ class ErrorFacts(TypedDict):
         raw_type: The provider's own type, None if it gives none.
         code: The provider's own code, as text.
         message: The provider's text; "" if it gives none.
+        path: Where in the request the fault is, in the provider's spelling ("messages[1].content"); None if it is not
+            said.
         status: The HTTP status.
         request_id: What the provider's support asks for.
         retry_after: Seconds to wait at least, None if nothing was said.
@@ -38,6 +40,7 @@ class ErrorFacts(TypedDict):
     raw_type: str | None
     code: str | None
     message: str
+    path: str | None
     status: int | None
     request_id: str | None
     retry_after: float | None
@@ -71,6 +74,7 @@ def read_error_body(
         raw_type=next(iter(own or types), None),
         code=code,
         message=message,
+        path=_path(body, message),
         status=status,
         request_id=_request_id(body, lower),
         retry_after=parse_retry_after(lower, body, now=now),
@@ -195,6 +199,46 @@ def _code_of(body: Any) -> str | None:
     error = _inner(body)
     found = next((error[key] for key in ("code", "Code") if error.get(key) not in (None, "")), None)
     return str(found) if isinstance(found, str | int) else None
+
+
+def _path(body: Any, message: str) -> str | None:
+    """Where the fault is: as a field of its own (OpenAI, Mistral, Gemini), or in the text (Anthropic, Bedrock)."""
+    error = _inner(body)
+    said = error.get("message")
+    details = said.get("detail") if isinstance(said, Mapping) else None
+    fields = [
+        error.get("param"),
+        *(place for each in (error.get("detail"), said, details) for place in _locations(each)),
+    ]
+    fields += [
+        violation.get("field")
+        for detail in _objects(error.get("details"))
+        for violation in _objects(detail.get("fieldViolations"))
+    ]
+    told = next((each for each in fields if isinstance(each, str) and _PATH.fullmatch(each)), None)
+    if told is None and (found := _PATH_IN_TEXT.search(message)):
+        told = found[1]
+    return told
+
+
+def _locations(entries: Any) -> list[str]:
+    """The places of validation details: `{"loc": ["body", "messages", 0]}` is `messages.0`."""
+    places = [entry["loc"] for entry in _objects(entries) if isinstance(entry.get("loc"), list)]
+    return [".".join(str(step) for step in place[place[:1] == ["body"] :]) for place in places]
+
+
+def _objects(values: Any) -> list[Mapping[str, Any]]:
+    return [each for each in values if isinstance(each, Mapping)] if isinstance(values, list) else []
+
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*", re.ASCII)
+_PATH_IN_TEXT = re.compile(
+    r"(?:^|: |\bat '?)((?:messages|input|contents|tools|system|thinking|output_config|response_format|toolConfig"
+    r"|generation_?config)(?:\.\w+|\[\d+\])+)(?=: |'|\s|$)",
+    re.ASCII | re.IGNORECASE,
+)
+"""`messages.0.content: Input should be …`, `The value at messages.1.content is …`: only what begins as a request does,
+for a host has dots, too."""
 
 
 def _request_id(body: Any, headers: Mapping[str, str]) -> str | None:

@@ -138,6 +138,31 @@ def test_shapes(body: Any, status: int | None, expected: dict[str, Any]) -> None
         assert read_error_body(as_text.encode(), status) == facts
 
 
+PATHS: list[tuple[str, Any, str | None]] = [
+    ("OpenAI", {"error": {"message": "bad", "param": "messages[0].content[1].type"}}, "messages[0].content[1].type"),
+    ("OpenAI, no place", {"error": {"message": "bad", "param": "tool calling"}}, None),
+    ("OpenAI, none", {"error": {"message": "bad", "param": None}}, None),
+    ("Anthropic", {"error": {"message": "messages.0.content.1.image: no"}}, "messages.0.content.1.image"),
+    ("Bedrock", {"message": "The value at messages.1.content.0 is empty."}, "messages.1.content.0"),
+    ("Bedrock, quoted", {"message": "Value '' at 'messages.1.member.role' failed"}, "messages.1.member.role"),
+    ("an imitator", {"error": {"message": "no JSON of ours: messages[0]: unknown variant"}}, "messages[0]"),
+    ("Mistral", {"detail": [{"loc": ["body", "messages", 0, "content"], "msg": "required"}]}, "messages.0.content"),
+    ("Mistral, nested", {"message": {"detail": [{"loc": ["body", "tools", 1], "msg": "no"}]}}, "tools.1"),
+    (
+        "Gemini",
+        [{"error": {"message": "bad", "details": [{"fieldViolations": [{"field": "contents[0].parts[1]"}]}]}}],
+        "contents[0].parts[1]",
+    ),
+    ("a host", {"error": {"message": "api.host.example: refused"}}, None),
+    ("words", {"error": {"message": "look at messages. They are empty: no"}}, None),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), [each[1:] for each in PATHS], ids=[each[0] for each in PATHS])
+def test_the_place_in_the_request(body: Any, expected: str | None) -> None:
+    assert read_error_body(body, 400)["path"] == expected
+
+
 def test_a_page_gives_its_title() -> None:
     text = "<html><head><title>502 Bad\n Gateway</title>"
     assert read_error_body(text, 502)["message"] == "an HTML page instead of JSON (502 Bad Gateway)"
@@ -217,7 +242,12 @@ _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["error", "type", "code", "message", "detail", "metadata", "raw"]), inner)
+        | st.dictionaries(
+            st.sampled_from(
+                ["error", "type", "code", "message", "detail", "details", "loc", "param", "fieldViolations"]
+            ),
+            inner,
+        )
     ),
     max_leaves=12,
 )
@@ -228,3 +258,4 @@ def test_no_body_is_too_odd(body: Any, status: int | None) -> None:
     facts = read_error_body(body, status)
     assert facts["type"] in TYPES
     assert isinstance(facts["message"], str)
+    assert facts["path"] is None or facts["path"].isascii()

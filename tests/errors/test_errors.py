@@ -41,6 +41,7 @@ ATTRIBUTES: dict[str, Any] = {
     "status": 429,
     "raw_type": "rate_limit_exceeded",
     "code": "rate_limit_exceeded",
+    "path": "messages[1].content",
     "request_id": "req_1",
     "retry_after": 2.5,
     "attempts": 3,
@@ -126,11 +127,12 @@ def test_a_notebook_shows_four_lines_at_most_and_no_secret() -> None:
     assert lines == [
         "RateLimitError (rate_limit_error, status 429): slow down please",
         (
-            "provider openrouter · model m-1 · api chat_completions · host openrouter.ai · request id req_1 "
-            "· attempts 3 · retry after 2.5 s"
+            "at messages[1].content · provider openrouter · model m-1 · api chat_completions · host openrouter.ai "
+            "· request id req_1 · attempts 3 · retry after 2.5 s"
         ),
         "→ Wait a minute.",
     ]
+    assert not provider_error("server_error", "messages.0: no", path="messages.0")._place()  # it is said already
     error.message = f"set later: {KEY}"
     assert "A1b2" not in "".join(error._render_traceback_())
 

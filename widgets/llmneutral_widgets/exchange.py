@@ -387,7 +387,7 @@ def error_record(error: Any) -> dict[str, Any] | None:
     """Returns an exception as JSON data: what happened, where, and what to do."""
     if error is None or isinstance(error, Mapping):
         return None if error is None else dict(error)
-    keys = ("type", "raw_type", "status", "retryable", "provider", "api", "model", "request_id", "rule", "hint")
+    keys = ("type", "raw_type", "status", "retryable", "provider", "api", "model", "path", "request_id", "rule", "hint")
     told = {key: getattr(error, key, None) for key in keys}
     refs = [list(ref) for ref in getattr(error, "refs", None) or ()]
     message = getattr(error, "message", None) or str(error) or type(error).__name__
