@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -136,7 +137,10 @@ def test_secrets_are_in_no_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     for value in values:
         for source in (None, given):
-            assert key not in json.dumps(bundle_of(value, source).data)
+            bundle = bundle_of(value, source)
+            assert key not in json.dumps(bundle.data)
+            for width in (20, 27, 80):  # nor is it broken over two lines
+                assert key not in re.sub(r"\s", "", bundle.text(width))
 
 
 KEY = "a-secret-of-mine-0123456789"
@@ -150,8 +154,37 @@ def test_every_bundle_is_without_secrets(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (data, metadata) == ({"text/html": "<p>•••</p>", "text/plain": "•••", "x/y": {"k": 1}}, {"m": 1})
     assert (made.data, made.metadata) == (data, metadata)
     for name in (KEY, f"{'n' * 50}{KEY}"):
-        shown = stack_bundle(stack(), name=name).data
-        assert KEY[:12] not in json.dumps(shown)
+        bundle = stack_bundle(stack(), name=name)
+        assert KEY[:12] not in json.dumps(bundle.data)
+        assert KEY[:12] not in re.sub(r"\s", "", bundle.text(30))
+
+
+def test_what_is_printed_is_more_than_what_is_saved_as_text() -> None:
+    long = response(" ".join(map(str, range(200))))
+    for value, said in (
+        (stack(), "Answer in **one** line."),
+        (stack().messages[1], "0.1 image  image/png, 191 bytes"),
+        (conversions(), '"model": "gpt-4.1"'),
+        (conversions()["chat_completions"], "dropped by limit_cache_marks: this target has no cache breakpoints (3.1)"),
+        (long, " 198 199"),
+        (Exchange(id="x-1", status="complete", response=long), " 198 199"),
+        (Exchanges([Exchange(id="x-1", status="complete", response=long)]), " 198 199"),
+    ):
+        bundle = bundle_of(value)
+        assert said in bundle.text(120)
+        assert said not in bundle.data["text/plain"]
+        assert len(bundle.data["text/plain"]) < 400
+
+
+def test_what_has_no_longer_text_is_printed_as_it_is_saved() -> None:
+    assert Bundle({"text/plain": "x"}).text(40) == "x"
+    assert Bundle({"text/html": "<p>x</p>"}).text(40) == ""
+
+    def fails(width: int) -> str:
+        raise ValueError(width)
+
+    assert Bundle({"text/plain": "x"}, printed=fails).text(40) == "x", "a view that fails does not fail the cell"
+    assert Bundle({"text/plain": "x"}, printed="a{}\x1b".format).text(40) == "a40\ufffd"
 
 
 def test_a_long_answer_is_saved_twice_not_thrice() -> None:

@@ -52,7 +52,7 @@ def shown_here(bundle: Bundle) -> dict[str, Any]:
 
 
 def print_out(bundle: Bundle) -> None:
-    """Shows a bundle as nothing but text, whatever there is beside: prints a bundle as text, as wide as the terminal is; what its encoding does not have is printed as `?`."""
+    """Shows the text of a bundle alone, as wide as the terminal is; what its encoding does not have becomes `?`."""
     stream = sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(f"{bundle.text(width())}\n".encode(encoding, "replace").decode(encoding))

@@ -115,8 +115,10 @@ def test_hostile_in_every_field(make: str, attack: str) -> None:
 def test_secrets_in_every_field(make: str, secret: str) -> None:
     panel = PANELS[make](f"it is {secret} and")
     bare = re.sub(r"^(Bearer |https://me:)|@.*", "", secret)
-    told = "\n".join([*shown(panel), panel.status.value, str(panel.static())])
+    printed = "\n".join([panel.static().text(width) for width in (20, 60, 159)])
+    told = "\n".join([*shown(panel), panel.status.value, str(panel.static()), printed])
     assert bare not in told
+    assert re.sub(r"\s", "", bare) not in re.sub(r"\s", "", printed), "nor is it broken over two lines"
     assert "•••" in told
     names = [str(getattr(each, "description", "")) for each in widgets(panel.box)]
     assert not [name for name in names if bare in name]

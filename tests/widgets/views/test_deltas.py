@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmneutral.ir.deltas import DeltaKind
-from llmneutral_widgets.views.deltas import EMPTY, KINDS, MOST, Entry, deltas_page, replay_part, rows
+from llmneutral_widgets.views.deltas import EMPTY, KINDS, MOST, Entry, deltas_page, deltas_text, replay_part, rows
 from llmneutral_widgets.views.page import LIMIT
 from tests.widgets.samples import STREAM
 
@@ -137,3 +137,26 @@ def test_blocks_stand_in_the_order_in_which_they_began() -> None:
 
 def test_a_chunk_that_brings_nothing_says_so() -> None:
     assert "nothing for the message" in replay_part([(0.0, {"ping": 1}, [])], 1)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table as text
+
+
+def test_each_chunk_stands_beside_what_it_brought() -> None:
+    printed = deltas_text(STREAM, 100, badges=["incomplete"])
+    assert printed.startswith("47 chunks · 3.32 s · incomplete\n")
+    assert re.search(r'^ +400  \[first token\] \{"delta": \{"text": "w0 "\}\} +→ text "w0 "$', printed, re.MULTILINE)
+    assert re.search(r'^ +420  39 chunks, 147 characters, 0\.76 s +→ 39 × text "w1 w2', printed, re.MULTILINE)
+    for said in ("[1.8 s gap]", "→ call weather", "→ finish tool_calls (tool_use)", "output_total: 96", "id: msg_1"):
+        assert said in printed
+
+
+def test_a_stream_as_text_is_bounded_and_says_so() -> None:
+    long = [(0.01 * n, {"a": "x" * 5_000}, [{"kind": "block_done"}]) for n in range(1_000)]
+    printed = deltas_text(long, 100)
+    assert "900 more rows" in printed
+    assert printed.count("\n") < 1_000
+    assert deltas_text([], 100) == EMPTY
+    assert deltas_text([], 100, stopped="0 of 11 chunks") == "recording stopped at 0 of 11 chunks"
+    assert "recording stopped at 2 of 9 chunks" in deltas_text(long[:2], 100, stopped="2 of 9 chunks")

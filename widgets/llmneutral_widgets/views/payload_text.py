@@ -17,7 +17,7 @@ from llmneutral_widgets.views.columns import (
     origin_of,
     verdict_words,
 )
-from llmneutral_widgets.views.jsonlines import json_lines, pretty
+from llmneutral_widgets.views.jsonlines import compact, json_lines, pretty
 from llmneutral_widgets.views.listed import stack_text
 from llmneutral_widgets.views.page import count, line, short
 from llmneutral_widgets.views.problems import marked_lines
@@ -31,7 +31,7 @@ _SOURCE_TEXT = 1_000
 """Characters of a block of the conversation that stands above its payloads."""
 _LONGEST_LINE = 1_000
 _GUTTER = 12
-HINT = "At the left: 1.0 is made of message 1, block 0; + nobody wrote; ! does not fit the types."
+HINT = "At the left: 1.0 was made of message 1, block 0; + nobody wrote it; ! does not fit the types."
 
 
 def comparison_text(
@@ -56,7 +56,8 @@ def comparison_text(
     made = [heading("your conversation", width), stack_text(messages, width, tools=tools, most=_SOURCE_TEXT)]
     for name, value in (("settings", settings), ("form of the answer", output_schema)):
         if value:
-            made += wrapped(f"{name}: {pretty(value, 60)}", width, rest="  ")
+            short_form = compact(value, 120)
+            made += wrapped(f"{name}: {short_form if len(short_form) <= 100 else pretty(value, 60)}", width, rest="  ")
     return "\n".join([*made, "", payload_text(columns, width)])
 
 
