@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from llmneutral import step_summary
+from llmneutral import PromptStack, convert, step_summary
 from llmneutral.convert.steps import SUMMARIES
 from llmneutral.transports import get_transport, registered
 from tests.house.tree import PACKAGES, parsed, python_files
@@ -72,6 +72,31 @@ def test_it_is_a_sentence_that_fits_a_line(name: str) -> None:
     assert said.endswith(".")
     assert 20 < len(said) < 105
     assert "_" not in said, "a name does not explain another one"
+
+
+LOSSES = (
+    """params settings reasoning tool_choice own_tools flatten_tools pair_results drop_blank_text foreign_items
+    drop_generic_of_others origin_of_reasoning one_reasoning_a_turn reasoning_with_its_item keep_screenshots fill_empty
+    limit_cache_marks place_marks marks room_for_format last_turn pad_reasoning tool_names tools input"""
+).split()
+"""Steps that may leave something out, or say less: gathered from all changes that the tests of conversions make."""
+ADMITS = ("leave", "left out", "not at all", "as far as", "if it takes", "Keeps", "Settles", "once", "twice", "off")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_step_that_may_leave_out_says_so(name: str) -> None:
+    assert any([word in SUMMARIES[name] for word in (*ADMITS, "as this API takes")])
+
+
+def test_of_a_step_that_does_the_one_or_the_other_the_sentence_says_both() -> None:
+    source = PromptStack.from_openai([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}])
+    kept = convert(source, "anthropic_messages", model="claude-sonnet-4-5").changes
+    moved = convert(source, "anthropic_messages", model="claude-sonnet-4-5", late_system="hoist").changes
+    assert ("lift_system", "rewritten") in {(change.step, change.kind) for change in kept}
+    assert ("lift_system", "moved") in {(change.step, change.kind) for change in moved}
+    said = SUMMARIES["lift_system"]
+    assert "Moves system text" in said
+    assert "leaves a later one where it is" in said
 
 
 def test_of_what_is_not_ours_nothing_is_known() -> None:
