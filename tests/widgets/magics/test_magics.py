@@ -297,6 +297,29 @@ def test_a_terminal_prints_the_answer_once(terminal: Cells) -> None:
     assert isinstance(failed.error, llmneutral.InvalidRequestError)
 
 
+@pytest.mark.parametrize("line", ["--dry-run -p anthropic", "--compare anthropic"])
+def test_a_terminal_prints_prompt_payload_and_changes(terminal: Cells, line: str) -> None:
+    ran = terminal.run(f"%prompt {line} --temperature 0.5 Hello there")
+    assert "0.0 text  Hello there" in ran.plain
+    assert '"model": "claude-sonnet-5-5"' in ran.plain
+    assert "dropped by params: temperature: claude-sonnet-5-5 takes no sampling settings" in " ".join(ran.plain.split())
+
+
+def test_with_plain_a_kernel_prints_what_a_terminal_does(cells: Cells) -> None:
+    asked = "%prompt -p {{echo}} Hello there"
+    cells.run(asked)
+    lines = ("%stack", "%payload anthropic", "%payload --changes anthropic", "%deltas", "%stack list", "%provider list")
+    shown = [cells.run(line) for line in lines]
+    assert all(["text/html" in output for ran in shown for output in ran.outputs])
+    saved = [ran.plain for ran in shown]
+    cells.run("%config PromptMagics.plain = 1")
+    for line, text in zip(lines, saved, strict=True):
+        ran = cells.run(line)
+        assert ran.outputs == []
+        assert len(ran.printed) > len(text)
+    assert "  0.0 text  Hello there" in cells.run("%stack").printed
+
+
 def test_a_terminal_has_a_table_for_a_picker(terminal: Cells) -> None:
     terminal.run("%provider local")
     ran = terminal.run("%provider")

@@ -42,7 +42,7 @@ def magics_class() -> Any:
         stream = Unicode("auto", help="auto, yes or no").tag(config=True)
         history = Int(-1, help="how many earlier exchanges are sent; -1 is all").tag(config=True)
         prices = Unicode("", help="a file of your own prices, JSON or TOML").tag(config=True)
-        plain = Int(0, help="1 prints answers as text").tag(config=True)
+        plain = Int(0, help="1 prints answers, and what the magics show, as text").tag(config=True)
         tracebacks = Unicode("short", help="short, or full: all frames, without locals").tag(config=True)
         presets = Dict(help="names for -p, such as {'fast': 'openai/gpt-6-luna'}").tag(config=True)
         checked = validate("presets")(_checked_presets)
