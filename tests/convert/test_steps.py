@@ -80,12 +80,12 @@ LOSSES = (
     limit_cache_marks place_marks marks room_for_format last_turn pad_reasoning tool_names tools input"""
 ).split()
 """Steps that may leave something out, or say less: gathered from all changes that the tests of conversions make."""
-ADMITS = ("leave", "left out", "not at all", "as far as", "if it takes", "Keeps", "Settles", "once", "twice", "off")
+ADMITS = "eave|left out|not at all|as far as|if it takes|eeps|ettles|once|twice|off| go".split("|")
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_step_that_may_leave_out_says_so(name: str) -> None:
-    assert any([word in SUMMARIES[name] for word in (*ADMITS, "as this API takes")])
+    assert any([word in SUMMARIES[name] for word in [*ADMITS, "as this API takes"]])
 
 
 def test_of_a_step_that_does_the_one_or_the_other_the_sentence_says_both() -> None:
