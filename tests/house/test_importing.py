@@ -91,7 +91,10 @@ def test_the_face_loads_nothing_heavy() -> None:
 
 
 def test_no_module_loads_anything_heavy_at_its_top() -> None:
-    assert _loaded(_after_importing(*_all_modules()), HEAVY_MODULES) == []
+    # A panel is a widget (decision 14): its module is imported when the first one is made.
+    light = [name for name in _all_modules() if not name.startswith("llmneutral_widgets.panels")]
+    assert len(light) < len(_all_modules())
+    assert _loaded(_after_importing(*light), HEAVY_MODULES) == []
 
 
 @pytest.mark.parametrize(

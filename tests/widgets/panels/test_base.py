@@ -227,3 +227,25 @@ def test_a_form_that_is_none_is_told_by_each_column() -> None:
     broken.output_schema = 5
     view = PayloadView(broken)
     assert {type(found).__name__ for found in view.conversions.values()} == {"ConfigurationError"}
+
+
+def test_a_panel_is_a_widget_that_others_hold(panel: Panel) -> None:
+    import ipywidgets
+
+    page = ipywidgets.HBox([panel, ipywidgets.HTML("beside it")])
+    assert page.children[0] is panel
+    assert panel.children, "what it shows"
+    page.close()
+
+
+def test_its_repr_says_nothing_of_what_is_typed() -> None:
+    panel = Conversation()
+    panel.question.value = "my key is sk-proj-A1b2C3d4E5f6G7h8I9j0K1l2"
+    assert repr(panel) == "<Conversation>"
+
+
+def test_it_is_closed_once(panel: Panel) -> None:
+    panel.close()
+    panel.close()
+    assert panel.is_closed
+    assert panel._repr_mimebundle_()["text/html"]

@@ -7,11 +7,13 @@ page, a rule of the style sheet hides the static one, so that only one of them i
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from html import escape
 from typing import Any
+
+import ipywidgets  # noqa: TID253  # a panel is a widget: who imports this makes one
 
 from llmneutral_widgets import display
 from llmneutral_widgets.bundles import Bundle
@@ -26,11 +28,10 @@ MORE = 50
 _LONGEST_STATUS = 400
 
 
-class Panel(ABC):
-    """A live view of something, which is bound to this kernel.
+class Panel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """A live view of something, which is bound to this kernel: a widget that other widgets can hold.
 
     Attributes:
-        box: The widget.
         status: Its line for what is going on; a screen reader tells when it changes.
         last_error: What a callback failed with, or None.
         is_closed: Whether it was taken off the page.
@@ -40,15 +41,18 @@ class Panel(ABC):
     """
 
     def __init__(self, *sections: str) -> None:
-        import ipywidgets
-
+        super().__init__(layout={"width": "100%"})
+        self.add_class("llmn-live")
         self.last_error: BaseException | None = None
         self.is_closed = False
         self._style = ipywidgets.HTML(_live_sheet(sections), layout={"display": "none"})
         self.status = ipywidgets.HTML(_status(""))
-        self.box = ipywidgets.VBox(layout={"width": "100%"})
-        self.box.add_class("llmn-live")
         self._outputs: list[display.Output] = []
+
+    @property
+    def box(self) -> Any:
+        """The widget: the panel itself."""
+        return self
 
     @abstractmethod
     def static(self) -> Bundle:
@@ -56,16 +60,27 @@ class Panel(ABC):
 
     def close(self) -> None:
         """Ends what the panel listens to, and takes it off the page; its saved form stays."""
+        if self.is_closed:
+            return
         self.is_closed = True
-        dispose(self.box)
+        dispose(*self.children)
+        self.layout.close()
+        super().close()
+        del self._repr_mimebundle_  # of a widget that is closed it is None; what was shown stays true
+
+    def __del__(self) -> None:
+        """A widget closes when it is forgotten; the page may still show this one, and it has been told when to end."""
+
+    def __repr__(self) -> str:
+        """Nothing of what is typed or shown in it."""
+        return f"<{type(self).__name__}>"
 
     # ------------------------------------------------------------------------------------------------------------------
     # Showing
 
     def show(self) -> None:
         """Shows the panel: the live view, and beside it the form that is saved."""
-        made = self.box._repr_mimebundle_  # None of a widget that is closed
-        live = (made() or {}) if made is not None and display.has_kernel() else {}
+        live = (super()._repr_mimebundle_() or {}) if display.has_kernel() and not self.is_closed else {}
         if WIDGET in live:
             display.publish(Bundle({WIDGET: live[WIDGET]}))
         self._outputs.append(display.publish(saved(self.static())))

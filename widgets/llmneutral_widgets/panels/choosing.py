@@ -52,7 +52,7 @@ class ProviderPicker(Panel):
         self.mark = ipywidgets.HTML()
         self.status.layout.display = "none"
         both = ipywidgets.HBox([self.dropdown, self.model], layout={"flex_flow": "row wrap"})
-        self.box.children = [self._style, both, self.mark, self.status]
+        self.children = [self._style, both, self.mark, self.status]
         self._handle = llmneutral.Defaults.subscribe(self.guarded(self.follow))
         with calm():
             self.follow(llmneutral.Defaults)

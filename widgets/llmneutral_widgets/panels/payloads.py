@@ -99,7 +99,7 @@ class PayloadView(Panel):
         more = [self._gap] if self.hidden else []
         for api, toggle in self.apis.items():  # in words: a shade alone is not seen by everybody
             toggle.description = f"✓ {api}" if toggle.value else api
-        self.box.children = [self._style, self._names, self._table, *more, self.status]
+        self.children = [self._style, self._names, self._table, *more, self.status]
         self.say("" if self._request.messages else EMPTY)
         self.keep()
 

@@ -50,7 +50,7 @@ class UsageView(Panel):
         self.by.observe(self.guarded(lambda _: self._draw()), "value")
         self._table, self._chart = piece(), piece()
         refresh = button("Refresh", self.guarded(lambda _: self.refresh()), tip="Read the calls again")
-        self.box.children = [self._style, row(self.by, refresh), self._table, self._chart, self.status]
+        self.children = [self._style, row(self.by, refresh), self._table, self._chart, self.status]
         self.refresh()
 
     @property

@@ -86,7 +86,7 @@ class StackView(Panel):
         self.more.description = f"Show {min(MORE, hidden)} of {hidden:,} more messages"
         self.more.tooltip = self.more.description
         gap = [self._gap] if hidden else []
-        self.box.children = [self._style, self._top, self._first, *gap, *pieces, self.status]
+        self.children = [self._style, self._top, self._first, *gap, *pieces, self.status]
 
     def _heading(self) -> str:
         found = self._told

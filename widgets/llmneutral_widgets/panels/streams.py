@@ -54,7 +54,7 @@ class DeltaView(Panel):
         self._controls = row(self.slider, *steps, refresh)
         self._moment, self._table = piece(), piece()
         self.slider.observe(self.guarded(lambda _: self._replay()), "value")
-        self.box.children = [self._style, self._controls, self._moment, self._table, self.status]
+        self.children = [self._style, self._controls, self._moment, self._table, self.status]
         self.refresh()
 
     def refresh(self) -> None:
