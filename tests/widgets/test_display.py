@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -119,6 +120,34 @@ def test_without_a_shell_the_text_is_printed(capsys: pytest.CaptureFixture[str])
     told = capsys.readouterr().out
     assert told.startswith("7 messages · 1 tool\n0 system")
     assert told.count("You are terse.") == 1
+
+
+@pytest.mark.parametrize(("columns", "width"), [("50", 49), ("5", 20), ("500", 160)])
+def test_lines_are_as_wide_as_the_terminal(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert display.width() == width
+    display.show(llmneutral.convert(stack(), "openai", model="gpt-4.1"))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == width, "the heading fills it"
+
+
+def test_what_an_encoding_does_not_have_does_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+    display.show(stack())
+    assert b"5.0 text  A gradient; 18 ?C and clear." in written.getvalue()
+
+
+def test_in_a_kernel_nothing_of_it_is_saved(kernel: InteractiveShell) -> None:
+    kernel.extension_manager.load_extension("llmneutral")  # type: ignore[union-attr]
+    try:
+        kernel.user_ns["x"] = stack()
+        (shown,) = outputs(kernel, "from llmneutral_widgets.display import show; show(x)")
+        assert shown.data["text/plain"] == "PromptStack of 7 messages"
+    finally:
+        kernel.extension_manager.unload_extension("llmneutral")  # type: ignore[union-attr]
 
 
 def test_which_sink(shell: InteractiveShell) -> None:

@@ -52,7 +52,13 @@ def test_nothing_is_hidden_without_a_word() -> None:
 
 
 def test_it_is_bounded() -> None:
-    assert len(stack_text(texts(2_000, "word " * 1_000), 80, shown=slice(None))) < 5 * MOST
+    long = stack_text(texts(2_000, "word " * 1_000), 80, shown=slice(None))
+    shown = long.count(" user · ")
+    assert 400 < shown < 600
+    assert len(long) < 3 * MOST
+    assert long.endswith(f"… too long to go on: %stack {shown}: shows the rest")
+    both_ends = stack_text([{"role": "user", "content": texts(1, "word " * 1_000)[0]["content"] * 9}] * 40, 80)
+    assert "39.8 text  0 word" in both_ends, "what was said last is there"
     assert stack_text(texts(1, "\n" * 5_000), 80).count("\n") < 100
 
 

@@ -21,7 +21,7 @@ from llmneutral_widgets.views.terminal import cells, cut, excerpt, wrapped
 
 MOST = 60_000
 """Characters of text of one output."""
-_BLOCK_TEXT, _ANSWER_TEXT = 2_000, 20_000
+_BLOCK_TEXT, _LEAST, _ANSWER_TEXT = 2_000, 100, 20_000
 _BLOCKS = 60
 """Blocks of a message that are shown."""
 _LABEL = 20
@@ -52,14 +52,21 @@ def stack_text(
         bad: Addresses of blocks that a conversion refused.
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
-        most: Characters of a block.
+        most: Characters of a block; where there are many blocks, each has less.
     """
     messages, room = messages_of(messages), Room(MOST)
+    numbers = chosen(len(messages), shown)
+    total = sum([min(_BLOCKS, len(blocks_of(messages[number]))) for number in numbers])
+    size = _Size(width, max(_LEAST, min(most, MOST // max(1, total))))
     linked, refused = partners(messages), {address(ref) for ref in bad}
     made, before = wrapped(head_words(len(messages), tools, name), width), -1
-    for number in chosen(len(messages), shown):
+    for number in numbers:
         if number > before + 1:
             made.append(gap_words(number - before - 1))
+        if room.left <= 0:
+            made += wrapped(f"… too long to go on: %stack {number}: shows the rest", width)
+            before = len(messages) - 1
+            break
         before = number
         message = messages[number]
         said = [
@@ -72,7 +79,7 @@ def stack_text(
         refs = [(number, b) for b in range(len(blocks))]
         labels = [f"{m}.{b} " for m, b in refs]
         ends = [_ending(ref in refused, linked.get(ref)) for ref in refs]
-        made += _blocks(blocks, labels, ends, _Size(width, most), room)
+        made += _blocks(blocks, labels, ends, size, room)
     if messages and before < len(messages) - 1:
         made.append(gap_words(len(messages) - 1 - before))
     named = tool_words(tools)
