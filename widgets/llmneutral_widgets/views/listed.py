@@ -126,7 +126,7 @@ def _blocks(blocks: Sequence[Block], labels: Sequence[str], ends: Sequence[str],
     for head, block, end in [*zip(heads, blocks, ends, strict=True)][:_BLOCKS]:
         written = block_text(block)
         said = excerpt(written, min(size.most, room.left))
-        room.take(said)
+        room.take(written, size.most)
         said = f"{said} {end}" if end else said
         facts = " · ".join(fact_words(block))
         lead = " " * column
