@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from llmneutral_widgets import scrub
+from llmneutral_widgets import limits, scrub
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record, folded
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
 from llmneutral_widgets.views.configs import configs_page
 from llmneutral_widgets.views.listed import exchange_text, stack_text
 from llmneutral_widgets.views.page import Html, View, count, line, visible
-from llmneutral_widgets.views.payload import Column, comparison, payload_page
+from llmneutral_widgets.views.payload import MOST, Column, comparison, payload_page
 from llmneutral_widgets.views.payload_text import comparison_text, payload_text
 from llmneutral_widgets.views.stack import stack_page
 
@@ -119,12 +119,13 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
         return stack_bundle(value)
     if isinstance(value, llmneutral.Message):
         messages, said = [plain(value)], f"{value.role}: {line(value.to_text(), 200)}"
-        return _page(stack_page(messages), said, lambda width: stack_text(messages, width))
+        return _page(stack_page(messages, limits=limits.current()), said, lambda width: stack_text(messages, width))
     if isinstance(value, llmneutral.Conversion):
         return conversions_bundle({value.api: value}, source)
     if isinstance(value, llmneutral.NormalizedResponse):
         record = response_record(plain(value.to_dict()))
-        return _page(exchange_page(record), summary_line(record), lambda width: exchange_text(record, width))
+        shown = exchange_page(record, limits.current())
+        return _page(shown, summary_line(record), lambda width: exchange_text(record, width))
     if isinstance(value, llmneutral.LLMNeutralError):
         record = plain(error_record(value))
         return _page(error_page(record), f"{record['name']}: {record['message']}")
@@ -142,7 +143,7 @@ def exchange_bundle(exchange: Exchange) -> Bundle:
     if exchange.status == "dry_run" and exchange.conversions:
         shown = conversions_bundle(exchange.conversions, exchange.stack)
         return Bundle({"text/html": shown.data["text/html"], **data}, {"llmneutral": keys}, shown.printed)
-    html = str(exchange_page(record))
+    html = str(exchange_page(record, limits.current()))
     return Bundle({"text/html": html, **data}, {"llmneutral": keys}, lambda width: exchange_text(record, width))
 
 
@@ -151,7 +152,8 @@ def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
     records = [exchange.to_json() for exchange in exchanges]
     text = "\n\n".join(map(summary_line, records))
     first, *others = map(folded, records)
-    data = {"text/html": str(comparison_page(records)), "text/plain": text, MIME: {**first, "others": others}}
+    html = str(comparison_page(records, limits.current()))
+    data = {"text/html": html, "text/plain": text, MIME: {**first, "others": others}}
     keys = {"schema": SCHEMA, "exchange_id": exchanges[0].id, "cell_id": exchanges[0].cell_id}
 
     def printed(width: int) -> str:
@@ -164,7 +166,7 @@ def stack_bundle(stack: Any, **view: Any) -> Bundle:
     """Returns a conversation; `view` as in `stack_page`."""
     view |= {"name": plain(view["name"])} if "name" in view else {}  # a name is cut to a line, a key in it too
     view |= {"makers": cleaned(view["makers"])} if "makers" in view else {}
-    view["tools"] = plain([definition(tool) for tool in stack.tools])
+    view |= {"tools": plain([definition(tool) for tool in stack.tools]), "limits": limits.current()}
     messages = plain(stack.messages)
     said = f"PromptStack of {count(len(messages), 'message')}"
     return _page(stack_page(messages, **view), said, lambda width: stack_text(messages, width, **view))
@@ -194,8 +196,8 @@ def conversions_bundle(
     text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
     if source is None:
         return _page(payload_page(columns), text, lambda width: payload_text(columns, width))
-    messages, beside = plain(source.messages), frame_of(source)
-    shown = comparison(messages, columns, **beside)
+    messages, beside, now = plain(source.messages), frame_of(source), limits.current()
+    shown = comparison(messages, columns, **beside, most=now.most(MOST), limits=now)
     return _page(shown, text, lambda width: comparison_text(messages, columns, width, **beside))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from llmneutral_widgets import scrub
+from llmneutral_widgets import limits, scrub
 from llmneutral_widgets.views.answer import comparison_page, maker, summary_line
 from llmneutral_widgets.views.page import View
 from llmneutral_widgets.views.usage import COUNTS, tokens_per_second
@@ -291,7 +291,7 @@ class Exchanges(list[Exchange]):
     def compare(self) -> View:
         """Returns the answers side by side."""
         records = [exchange.to_json() for exchange in self]
-        return View(comparison_page(records), "\n\n".join(map(summary_line, records)))
+        return View(comparison_page(records, limits.current()), "\n\n".join(map(summary_line, records)))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

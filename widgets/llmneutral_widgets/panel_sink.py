@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.exchange import Exchange, error_record
 from llmneutral_widgets.scrub import Secrets, current_secrets, plain
 from llmneutral_widgets.segments import Segments
@@ -178,7 +179,9 @@ class PanelSink:
         return ipywidgets.HTMLMath(html, **self._shared)
 
     def _fitted(self, record: Mapping[str, Any]) -> str:
-        return str(fitted(lambda most: part(exchange_body(record, Room(most), Album()), sections=SECTIONS)))
+        return str(
+            fitted(lambda most: part(exchange_body(record, Room(most), limits.current().album()), sections=SECTIONS))
+        )
 
 
 def dispose(*widgets: Any) -> None:

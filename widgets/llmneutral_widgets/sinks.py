@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import Any, Protocol, TextIO
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.bundles import Bundle, bundle_of, exchanges_bundle
 from llmneutral_widgets.exchange import Exchange, error_record
 from llmneutral_widgets.scrub import Secrets, builtin, clean, current_secrets, plain
@@ -352,7 +353,7 @@ class _Column:
     def finish(self, exchange: Exchange) -> None:
         def change() -> None:
             self.exchange = exchange
-            self._done = exchange_body(exchange.to_json(), Room(20_000), Album(2))
+            self._done = exchange_body(exchange.to_json(), Room(20_000), limits.current().album(2))
 
         self._changed(change, False)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, UNKNOWN, summed, usage_page
 
 _FLOATS = ("first_delta_s", "total_s", "tokens_per_s", "cost")
@@ -31,7 +32,8 @@ def usage_frame(rows: Sequence[Row], by: str | None = None, prices: str = "") ->
     if by is not None:
         found = _grouped(found, [GROUPS[by](row) for row in rows], by)
     shown = _frame_class()(found)
-    shown.usage_page, shown.usage_text = str(usage_page(rows, by=by, prices=prices)), _text(rows)
+    shown.usage_page = str(usage_page(rows, by=by, prices=prices, limits=limits.current()))
+    shown.usage_text = _text(rows)
     return shown
 
 

@@ -7,11 +7,13 @@ the formatters are told our classes by name.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.cells import RUNS, number_of, shell
 from llmneutral_widgets.magics.completion import matcher_of
-from llmneutral_widgets.magics.magics import magics_class, question_class
+from llmneutral_widgets.magics.magics import limits_of, magics_class, question_class
 
 BUNDLED = {
     "Conversion": "llmneutral.convert.transport",
@@ -31,6 +33,7 @@ class _Loaded:
     def __init__(self, ip: Any) -> None:
         self.ip = ip
         self.magics = magics_class()(shell=ip)
+        self.limits = partial(limits_of, self.magics)
         self.matcher = matcher_of(ip)
         self.events = {"pre_run_cell": _begin, "post_run_cell": _end}
 
@@ -44,6 +47,7 @@ def load(ip: Any) -> None:
         return
     found = _LOADED[id(ip)] = _Loaded(ip)
     ip.register_magics(found.magics)
+    limits.follow(found.limits)
     _register_formatters(ip)
     ip.Completer.custom_matchers.append(found.matcher)
     for event, callback in found.events.items():
@@ -62,6 +66,7 @@ def unload(ip: Any) -> None:
     ip.Completer.custom_matchers.remove(found.matcher)
     matcher_of.cache_clear()
     _unregister_formatters(ip)
+    limits.leave(found.limits)
     for kind, magics in found.magics.magics.items():
         for name in magics:
             ip.magics_manager.magics[kind].pop(name, None)

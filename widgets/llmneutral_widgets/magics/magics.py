@@ -20,6 +20,7 @@ from llmneutral_widgets.lines.prompt_line import DELTAS, PAYLOAD, PROMPT, PROVID
 
 if TYPE_CHECKING:
     from llmneutral_widgets.magics.prompting import Here, Settings
+    from llmneutral_widgets.views.limits import Limits
 
 _STREAM = {"": True, "auto": True, "yes": True, "on": True, "no": False, "off": False}
 _TRACEBACKS = ("short", "full")
@@ -41,6 +42,8 @@ def magics_class() -> Any:
         model = Unicode("", help="another model where no -m says it; empty is the driver's").tag(config=True)
         stream = Unicode("auto", help="auto, yes or no").tag(config=True)
         history = Int(-1, help="how many earlier exchanges are sent; -1 is all").tag(config=True)
+        max_rows = Int(0, help="how many rows or messages a view shows; 0 is what suits each view").tag(config=True)
+        max_image_bytes = Int(32_768, help="larger pictures are a line with their size; 32768 at most").tag(config=True)
         prices = Unicode("", help="a file of your own prices, JSON or TOML").tag(config=True)
         plain = Int(0, help="1 prints answers, and what the magics show, as text").tag(config=True)
         tracebacks = Unicode("short", help="short, or full: all frames, without locals").tag(config=True)
@@ -218,6 +221,17 @@ def keep_presets(written: Mapping[Any, Any]) -> None:
         raise OptionError(f"%config PromptMagics.presets: {error}") from None
 
 
+def limits_of(magics: Any) -> Limits:
+    """Returns how much views show.
+
+    Raises:
+        OptionError: If a trait of it has a value that cannot be meant.
+    """
+    from llmneutral_widgets import limits
+
+    return limits.limits_of(magics.max_rows, magics.max_image_bytes)
+
+
 def settings_of(magics: Any) -> Settings:
     """Returns the settings.
 
@@ -231,6 +245,7 @@ def settings_of(magics: Any) -> Settings:
         raise OptionError(f"%config PromptMagics.stream is {magics.stream!r}; it is auto, yes or no")
     if magics.tracebacks not in _TRACEBACKS:
         raise OptionError(f"%config PromptMagics.tracebacks is {magics.tracebacks!r}; it is short or full")
+    limits_of(magics)
     return Settings(
         provider=magics.provider.strip(),
         model=magics.model.strip(),

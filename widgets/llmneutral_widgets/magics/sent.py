@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmneutral_widgets import comparing
+from llmneutral_widgets import comparing, limits
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange, Request
 from llmneutral_widgets.lines.interpolation import only_place, resolve
@@ -214,11 +214,11 @@ def deltas(here: Here, line: str) -> None:
 
 def _stream(request: Request, badges: Sequence[str]) -> Bundle:
     stopped = stopped_at(request)
-    record = clean_record(request.deltas)
-    shown = deltas_page(record, stopped=stopped, badges=badges)
+    record, now = clean_record(request.deltas), limits.current()
+    shown = deltas_page(record, stopped=stopped, badges=badges, limits=now)
     told = stopped or (count(len(request.deltas), "chunk") if request.deltas else None)
     data = {"text/html": str(shown), "text/plain": EMPTY if told is None else f"{told} recorded"}
-    return Bundle(data, printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges))
+    return Bundle(data, printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges, limits=now))
 
 
 def _save_deltas(here: Here, words: Sequence[str], name: str | None, chosen: int | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from llmneutral_widgets import session
+from llmneutral_widgets import limits, session
 from llmneutral_widgets.asking import Outcome, Question, ask_until
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
@@ -264,7 +264,7 @@ class Conversation(Panel):
         """Returns the transcript; the exchanges that were made here are saved with it."""
         items = self._talk.items()
         text = f"Conversation {self.name}: {count(len(items), 'message')}"
-        data: dict[str, Any] = {"text/html": str(transcript_page(items)), "text/plain": text}
+        data: dict[str, Any] = {"text/html": str(transcript_page(items, limits=limits.current())), "text/plain": text}
         if not self._exchanges:
             return Bundle(data)
         newest, *others = _newest(self._exchanges)

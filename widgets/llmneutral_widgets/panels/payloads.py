@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets import comparing, session
+from llmneutral_widgets import comparing, limits, session
 from llmneutral_widgets.bundles import Bundle, Verdict, column_of, frame_of
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
@@ -45,7 +45,7 @@ class PayloadView(Panel):
         if not isinstance(apis, Iterable):
             raise TypeError(f"apis is {type(apis).__name__}; it takes names of APIs, or 'all'")
         chosen = comparing.apis_of([apis] if isinstance(apis, str) else map(str, apis))
-        self._most = MOST
+        self._most = limits.current().most(MOST)
         self._found: dict[str, tuple[Any, Verdict]] = {}
         self._shown = Shown(Html(), 0)
         self._table = piece()
@@ -118,8 +118,9 @@ class PayloadView(Panel):
         self._found |= {api: (found, verdicts.get(api, Verdict())) for api, found in made.items()}
 
     def _compared(self, most: int, more: str = "") -> Shown:
-        request = self._request
-        return compared(plain(request.messages), self._columns(), **frame_of(request), most=most, more=more)
+        request, now = self._request, limits.current()
+        messages = plain(request.messages)
+        return compared(messages, self._columns(), **frame_of(request), most=most, more=more, limits=now)
 
     def _columns(self) -> list[Column]:
         chosen = self._chosen()
@@ -131,7 +132,7 @@ class PayloadView(Panel):
 
     def static(self) -> Bundle:
         """Returns the comparison as `%payload` shows it."""
-        shown = self._compared(MOST, "%stack --all").html
+        shown = self._compared(limits.current().most(MOST), "%stack --all").html
         said = [f"{api}: {_told(found)}" for api, (found, _) in self._found.items() if self.apis[api].value]
         data = {"text/html": str(shown), "text/plain": "\n".join(said) or EMPTY}
         messages, columns, frame = plain(self._request.messages), self._columns(), frame_of(self._request)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from llmneutral_widgets import session
+from llmneutral_widgets import limits, session
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.lines.options import a_kind
 from llmneutral_widgets.panels.base import Panel, button, piece, row, rows_of
@@ -70,7 +70,7 @@ class UsageView(Panel):
         return None if self.by.value == _CALLS else self.by.value
 
     def _draw(self) -> None:
-        self._table.value = str(usage_page(self._rows, by=self._by(), prices=self._prices))
+        self._table.value = str(usage_page(self._rows, by=self._by(), prices=self._prices, limits=limits.current()))
         tokens = spent(self._rows)
         if tokens != self._drawn:
             self._drawn, self._picture = tokens, picture(tokens)
@@ -79,7 +79,7 @@ class UsageView(Panel):
 
     def static(self) -> Bundle:
         """Returns the table as `%usage` shows it, with the picture below."""
-        table = usage_page(self._rows, by=self._by(), prices=self._prices)
+        table = usage_page(self._rows, by=self._by(), prices=self._prices, limits=limits.current())
         chart = spending_part(self._rows, self._picture) if self._rows else Html()
         return Bundle({"text/html": f"{table}{chart}", "text/plain": spent_words(self._rows)})
 

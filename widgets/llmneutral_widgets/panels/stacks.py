@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
@@ -47,8 +48,9 @@ class StackView(Panel):
         """Reads the conversation again: it may have grown."""
         found = self._told = told(self._source)
         total = len(found.messages)
-        self._shown = min(total, LAST)
-        first = range(min(FIRST, total - self._shown))
+        self._ends = limits.current().ends(FIRST, LAST)
+        self._shown = min(total, self._ends[1])
+        first = self._head_numbers()
         self._head.value = self._heading()
         empty = str(part(tag("p", EMPTY), sections=SECTIONS))
         self._first.value = self._part(first) if total else empty
@@ -78,7 +80,8 @@ class StackView(Panel):
         return len(self._told.messages) - self._shown - len(self._head_numbers())
 
     def _head_numbers(self) -> range:
-        return range(min(FIRST, max(0, len(self._told.messages) - LAST)))
+        first, last = self._ends
+        return range(min(first, max(0, len(self._told.messages) - last)))
 
     def _arrange(self, pieces: list[Any]) -> None:
         self._pieces = pieces
@@ -93,12 +96,13 @@ class StackView(Panel):
         return str(part(stack_head(len(found.messages), found.tools, found.name), sections=SECTIONS))
 
     def _part(self, numbers: range) -> str:
-        return str(stack_part(self._told.messages, numbers, **self._told.about)) if numbers else ""
+        found, now = self._told, limits.current()
+        return str(stack_part(found.messages, numbers, **found.about, limits=now)) if numbers else ""
 
     def static(self) -> Bundle:
         """Returns the list as `%stack` shows it."""
         found = self._told
-        view = {"tools": found.tools, "name": found.name, **found.about}
+        view = {"tools": found.tools, "name": found.name, **found.about, "limits": limits.current()}
         data = {
             "text/html": str(stack_page(found.messages, **view)),
             "text/plain": f"PromptStack of {len(found.messages)} messages",

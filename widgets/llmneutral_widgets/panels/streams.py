@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmneutral_widgets import session
+from llmneutral_widgets import limits, session
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels.base import Panel, button, piece, row
@@ -89,15 +89,15 @@ class DeltaView(Panel):
         self._moment.value = str(replay_part(self._record, self.slider.value)) if self._record else ""
 
     def _page(self) -> str:
-        return str(deltas_page(self._record, stopped=self._stopped, badges=self._badges))
+        return str(deltas_page(self._record, stopped=self._stopped, badges=self._badges, limits=limits.current()))
 
     def static(self) -> Bundle:
         """Returns the table as `%deltas` shows it."""
         text = f"{count(len(self._record), 'chunk')} recorded" if self._record else EMPTY
-        record, stopped, badges = self._record, self._stopped, self._badges
+        record, stopped, badges, now = self._record, self._stopped, self._badges, limits.current()
         return Bundle(
             {"text/html": self._page(), "text/plain": text},
-            printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges),
+            printed=lambda width: deltas_text(record, width, stopped=stopped, badges=badges, limits=now),
         )
 
 

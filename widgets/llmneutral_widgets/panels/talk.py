@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmneutral_widgets import limits
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.scrub import plain
@@ -29,7 +30,7 @@ class Talk:
         import ipywidgets
 
         self._conversation = conversation
-        self._shown = LAST
+        self._shown = limits.current().most(LAST)
         self._is_empty = True
         self._earlier = button("", panel.guarded(lambda _: self.show_earlier()))
         self._gap = row(self._earlier)
@@ -47,7 +48,7 @@ class Talk:
 
     def begin(self) -> None:
         """Shows the end of what was said."""
-        self._shown = LAST
+        self._shown = limits.current().most(LAST)
         self.draw()
 
     def draw(self) -> None:
@@ -57,7 +58,7 @@ class Talk:
         shown = items[hidden:]
         self._earlier.description = self._earlier.tooltip = f"Show {min(MORE, hidden)} of {hidden:,} earlier messages"
         above = [self._gap] if hidden else []
-        pieces = [piece(str(said_part(shown[at : at + MORE]))) for at in range(0, len(shown), MORE)]
+        pieces = [piece(str(said_part(shown[at : at + MORE], limits.current()))) for at in range(0, len(shown), MORE)]
         empty = [] if items else [piece(str(part(tag("p", tag("small", EMPTY)), sections=SECTIONS)))]
         self._is_empty = not items
         before = [each for each in self._said.children if each is not self._gap]
@@ -77,7 +78,7 @@ class Talk:
         box = ipywidgets.VBox(layout={"width": "100%"})
         before, gone = ([], self._said.children) if self._is_empty else (self._said.children, [])
         self._is_empty = False
-        self._said.children = [*before, piece(str(said_part([question]))), box]
+        self._said.children = [*before, piece(str(said_part([question], limits.current()))), box]
         dispose(*gone)
         return box
 

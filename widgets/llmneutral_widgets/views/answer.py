@@ -8,6 +8,7 @@ from typing import Any
 from llmneutral_widgets.views.blocks import blocks_of, content, first_words, kind_of, prose, raw, tool_name
 from llmneutral_widgets.views.changes import counted, glossary, step_name, told_of
 from llmneutral_widgets.views.jsonlines import pretty
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import (
     LEFT,
     Html,
@@ -45,21 +46,23 @@ _FINISH = {
 }
 
 
-def exchange_page(record: Record) -> Html:
+def exchange_page(record: Record, limits: Limits = USUAL) -> Html:
     """Returns an exchange as one output.
 
     Args:
         record: The exchange as it is saved (`Exchange.to_json`), plain data without secrets.
+        limits: How much is shown of it.
     """
-    return fitted(lambda most: page(exchange_body(record, Room(most), Album()), sections=SECTIONS))
+    return fitted(lambda most: page(exchange_body(record, Room(most), limits.album()), sections=SECTIONS))
 
 
-def comparison_page(records: Sequence[Record]) -> Html:
+def comparison_page(records: Sequence[Record], limits: Limits = USUAL) -> Html:
     """Returns several answers to the same question side by side."""
     share = max(1, len(records))
     return fitted(
         lambda most: columns_page(
-            list(map(maker, records)), [exchange_body(record, Room(most // share), Album(2)) for record in records]
+            list(map(maker, records)),
+            [exchange_body(record, Room(most // share), limits.album(2)) for record in records],
         )
     )
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets.views.blocks import prose, raw
 from llmneutral_widgets.views.jsonlines import compact, pretty
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import LEFT, Html, Room, badge, count, fitted, fold, join, page, part, short, tag
 from llmneutral_widgets.views.terminal import beside, cut, wrapped
 
@@ -39,19 +40,27 @@ class Row(NamedTuple):
     so_far: str
 
 
-def deltas_page(record: Sequence[Sequence[Any]], *, stopped: str | None = None, badges: Sequence[str] = ()) -> Html:
+def deltas_page(
+    record: Sequence[Sequence[Any]],
+    *,
+    stopped: str | None = None,
+    badges: Sequence[str] = (),
+    limits: Limits = USUAL,
+) -> Html:
     """Returns the inspector as one output.
 
     Args:
         record: `stream.record` as plain data: seconds, chunk, deltas.
         stopped: Where the recording was stopped ("5,000 of 6,100 chunks"), if it was.
         badges: What is to be said of the stream ("incomplete").
+        limits: How many rows are shown.
     """
     entries = [Entry(float(seconds), chunk, deltas) for seconds, chunk, deltas in record]
     if not entries:
         return page(tag("p", f"recording stopped at {stopped}" if stopped else EMPTY), sections=("deltas",))
     table = rows(entries)
-    return fitted(lambda most: page(_table(entries, table, stopped, badges, most), sections=("deltas",)))
+    ends = limits.ends(MOST // 2, MOST // 2)
+    return fitted(lambda most: page(_table(entries, table, stopped, badges, (most, *ends)), sections=("deltas",)))
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
@@ -185,18 +194,22 @@ def _block(kind: str, name: str, text: str) -> Html:
 
 
 def _table(
-    entries: Sequence[Entry], table: Sequence[Row], stopped: str | None, badges: Sequence[str], most: int
+    entries: Sequence[Entry],
+    table: Sequence[Row],
+    stopped: str | None,
+    badges: Sequence[str],
+    size: tuple[int, int, int],
 ) -> Html:
+    most, first, last = size
     end = _end(entries)
     head = tag("div", tag("small", " · ".join(_facts(entries, stopped))), *map(_warning, badges), class_="facts")
     heads = tag("tr", *[tag("th", name, scope="col", style=LEFT, title=told) for name, told in _HEADS.items()])
-    each = max(40, most // max(1, 3 * min(len(table), MOST)))
-    if len(table) <= MOST:
+    each = max(40, most // max(1, 3 * min(len(table), first + last)))
+    if (hidden := len(table) - first - last) <= 0:
         body = [_row(row, end, each) for row in table]
     else:
-        half = MOST // 2
-        gap = tag("tr", tag("td", tag("small", f"{len(table) - MOST:,} more rows"), colspan=len(_HEADS), style=LEFT))
-        body = [*[_row(row, end, each) for row in table[:half]], gap, *[_row(row, end, each) for row in table[-half:]]]
+        gap = tag("tr", tag("td", tag("small", f"{hidden:,} more rows"), colspan=len(_HEADS), style=LEFT))
+        body = [*[_row(row, end, each) for row in table[:first]], gap, *[_row(row, end, each) for row in table[-last:]]]
     shown = tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")
     return join([head, shown, _legend(entries, table)])
 
@@ -345,7 +358,12 @@ def _written(key: str, value: Any, most: int) -> tuple[str, str, str]:
 
 
 def deltas_text(
-    record: Sequence[Sequence[Any]], width: int, *, stopped: str | None = None, badges: Sequence[str] = ()
+    record: Sequence[Sequence[Any]],
+    width: int,
+    *,
+    stopped: str | None = None,
+    badges: Sequence[str] = (),
+    limits: Limits = USUAL,
 ) -> str:
     """Returns the inspector as text: chunk -> delta, line by line.
 
@@ -354,18 +372,21 @@ def deltas_text(
         width: Cells of a line.
         stopped: Where the recording was stopped.
         badges: What is to be said of the stream.
+        limits: How many rows are printed.
     """
     entries = [Entry(float(seconds), chunk, deltas) for seconds, chunk, deltas in record]
     if not entries:
         return "\n".join(wrapped(f"recording stopped at {stopped}" if stopped else EMPTY, width))
-    table, half = rows(entries), _PRINTED // 2
+    table, (first, last) = rows(entries), limits.ends(_PRINTED // 2, _PRINTED // 2)
     left = max(4, (width - _MS - len(_ARROW)) * 11 // 20)
     sizes = (left, max(4, width - _MS - left - len(_ARROW)))
     named = [cut(name, size) for name, size in zip(_PRINTED_HEADS, sizes, strict=True)]
     heads = beside([f"{'ms':>{_MS - 2}}  {named[0]}"], named[1:], _MS + left, " " * len(_ARROW))
-    shown = [_printed(row, sizes) for row in (table if len(table) <= _PRINTED else [*table[:half], *table[-half:]])]
+    shown = [
+        _printed(row, sizes) for row in (table if len(table) <= first + last else [*table[:first], *table[-last:]])
+    ]
     if hidden := len(table) - len(shown):
-        shown.insert(half, [f"{'…':>{_MS - 2}}  {hidden:,} more rows"])
+        shown.insert(first, [f"{'…':>{_MS - 2}}  {hidden:,} more rows"])
     head = wrapped(" · ".join([*_facts(entries, stopped), *badges]), width)
     return "\n".join([*head, *heads, *[each for lines in shown for each in lines]])
 

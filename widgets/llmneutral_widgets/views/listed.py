@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets.views.answer import summary_line
 from llmneutral_widgets.views.blocks import Block, address, block_text, blocks_of, fact_words, kind_of, messages_of
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import Room, count, line
 from llmneutral_widgets.views.stack import (
     EMPTY,
@@ -39,6 +40,7 @@ def stack_text(
     shown: slice | None = None,
     name: str | None = None,
     most: int = _BLOCK_TEXT,
+    limits: Limits = USUAL,
 ) -> str:
     """Returns a conversation as text: message by message, each with its blocks.
 
@@ -53,9 +55,10 @@ def stack_text(
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
         most: Characters of a block; where there are many blocks, each has less.
+        limits: How many messages are shown.
     """
     messages, room = messages_of(messages), Room(MOST)
-    numbers = chosen(len(messages), shown)
+    numbers = chosen(len(messages), shown, limits)
     total = sum([min(_BLOCKS, len(blocks_of(messages[number]))) for number in numbers])
     size = _Size(width, max(_LEAST, min(most, MOST // max(1, total))))
     linked, refused = partners(messages), {address(ref) for ref in bad}

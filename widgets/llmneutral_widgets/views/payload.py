@@ -35,6 +35,7 @@ from llmneutral_widgets.views.changes import (
 from llmneutral_widgets.views.columns import Column as Column
 from llmneutral_widgets.views.columns import column_head, guide, is_the_error, origin_of, source_head
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import (
     LEFT,
     LIMIT,
@@ -49,7 +50,6 @@ from llmneutral_widgets.views.page import (
     text,
     verbatim,
 )
-from llmneutral_widgets.views.pictures import Album
 from llmneutral_widgets.views.problems import marked_lines
 
 FIRST, MOST = 3, 60
@@ -83,6 +83,7 @@ def comparison(
     tools: Sequence[Any] = (),
     output_schema: Any = None,
     most: int = MOST,
+    limits: Limits = USUAL,
 ) -> Html:
     """Returns the comparison as one output.
 
@@ -93,9 +94,17 @@ def comparison(
         tools: Definitions of its tools, in OpenAI's format.
         output_schema: JSON Schema of the answer, or None.
         most: Rows of messages that are shown; a live view shows more on request, and has as much more room.
+        limits: How much is shown of pictures.
     """
     return compared(
-        messages, columns, settings=settings, tools=tools, output_schema=output_schema, most=most, more="%stack --all"
+        messages,
+        columns,
+        settings=settings,
+        tools=tools,
+        output_schema=output_schema,
+        most=most,
+        more="%stack --all",
+        limits=limits,
     ).html
 
 
@@ -108,15 +117,16 @@ def compared(
     output_schema: Any = None,
     most: int = MOST,
     more: str = "",
+    limits: Limits = USUAL,
 ) -> Shown:
     """Returns the comparison with the number of rows that it hides; `more` says where they are, the rest as above."""
     source = (dict(settings or {}), [_tool_line(tool) for tool in tools], output_schema or {})
-    limit = LIMIT * max(1, most // MOST)
+    limit = LIMIT * (1 if more else max(1, most // MOST))  # what is saved has the room of one output
     hidden = 0
 
     def render(letters: int) -> Html:
         nonlocal hidden
-        view = _Comparison(messages, columns, letters, _Size(most, limit, more))
+        view = _Comparison(messages, columns, letters, _Size(most, limit, more, limits))
         html = _comparison(view, source)
         hidden = view.hidden
         return html
@@ -173,11 +183,12 @@ def rules(places: int) -> str:
 
 
 class _Size(NamedTuple):
-    """Rows, bytes, and where the rows are that do not fit."""
+    """Rows, bytes, where the rows are that do not fit, and how much is shown of pictures."""
 
     most: int
     limit: int
     more: str
+    limits: Limits
 
 
 class _Comparison:
@@ -198,13 +209,14 @@ class _Comparison:
         self.rendered = [{address(ref) for refs in column.trace.values() for ref in refs} for column in columns]
         self.marked = [marked_lines(column.payload, column.problems) for column in columns]
         self.changes = _changes_by_ref(columns)
-        self.album = Album()
+        self.album = size.limits.album()
         self.most = 0
 
     def message_rows(self) -> list[Html]:
         """The rows of messages: the first few and the last ones, as many as an output has room for."""
         groups = rows(len(self.messages), [found.elements for found in self.layouts]) or [[]]
-        first, last = groups[:FIRST], groups[FIRST:][-(self.size.most - FIRST) :]
+        begin, end = Limits(self.size.most).ends(FIRST, MOST - FIRST)
+        first, last = groups[:begin], groups[begin:][-end:]
         shown = [self.row(group, group is groups[-1]) for group in first]
         room = self.size.limit * 3 // 4 - sum(map(len, shown))
         kept: list[Html] = []

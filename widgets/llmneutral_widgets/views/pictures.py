@@ -24,8 +24,9 @@ _SHOWN = "max-width:160px"
 class Album:
     """The pictures of one output: the first few are shown, the others are named."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST, largest: int = LARGEST) -> None:
         self.left = most
+        self.largest = largest
 
     def picture(self, data: str, media_type: str | None, alt: str = "picture") -> Html:
         """Returns a picture, or what it is: `image/png, 1024×768, 812 KB`.
@@ -36,7 +37,7 @@ class Album:
             alt: What to say in place of the picture.
         """
         octets = len(data) * 3 // 4 - data[-2:].count("=")
-        small = octets <= LARGEST
+        small = octets <= self.largest
         content = decoded(data if small else data[:_HEAD])
         kind = picture_type(content) if content else None
         said = [kind or media_type or "unknown media", dimensions(content, kind), size(octets)]

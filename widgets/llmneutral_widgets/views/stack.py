@@ -18,8 +18,8 @@ from llmneutral_widgets.views.blocks import (
     raw,
     tool_name,
 )
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitted, fold, join, page, part, tag
-from llmneutral_widgets.views.pictures import Album
 
 FIRST, LAST = 3, 30
 """Messages shown at the beginning and at the end of a long conversation."""
@@ -40,6 +40,7 @@ def stack_page(
     bad: Sequence[Sequence[int]] = (),
     shown: slice | None = None,
     name: str | None = None,
+    limits: Limits = USUAL,
 ) -> Html:
     """Returns a conversation as one output.
 
@@ -52,17 +53,16 @@ def stack_page(
         bad: Addresses of blocks that a conversion refused.
         shown: Which messages; without it the first and the last ones of a long conversation.
         name: Name of the conversation.
+        limits: How much is shown of it.
     """
-    messages, numbers = messages_of(messages), chosen(len(messages), shown)
+    messages, numbers = messages_of(messages), chosen(len(messages), shown, limits)
     refused = {address(ref) for ref in bad}
-    return fitted(
-        lambda most: page(
-            _list(
-                messages, numbers, _List(messages, tokens or {}, marks or {}, makers or {}, refused, most), tools, name
-            ),
-            sections=SECTIONS,
-        )
-    )
+
+    def render(most: int) -> Html:
+        view = _List(messages, tokens or {}, marks or {}, makers or {}, refused, most, limits)
+        return page(_list(messages, numbers, view, tools, name), sections=SECTIONS)
+
+    return fitted(render)
 
 
 def stack_part(
@@ -73,6 +73,7 @@ def stack_part(
     marks: Mapping[int, str] | None = None,
     makers: Mapping[int, str] | None = None,
     bad: Sequence[Sequence[int]] = (),
+    limits: Limits = USUAL,
 ) -> Html:
     """Returns some messages of a conversation as a piece of a live view: without head, and without its style sheet.
 
@@ -83,11 +84,12 @@ def stack_part(
         marks: What is to be said of messages.
         makers: Who made them.
         bad: Addresses of blocks that a conversion refused.
+        limits: How much is shown of pictures.
     """
     messages, refused = messages_of(messages), {address(ref) for ref in bad}
 
     def render(most: int) -> Html:
-        view = _List(messages, tokens or {}, marks or {}, makers or {}, refused, most)
+        view = _List(messages, tokens or {}, marks or {}, makers or {}, refused, most, limits)
         return part(*[view.message(number) for number in numbers], sections=SECTIONS)
 
     return fitted(render)
@@ -104,12 +106,13 @@ def head_words(total: int, tools: Sequence[Any] = (), name: str | None = None) -
     return " · ".join([word for word in said if word])
 
 
-def chosen(total: int, shown: slice | None) -> list[int]:
+def chosen(total: int, shown: slice | None, limits: Limits = USUAL) -> list[int]:
     """Returns the messages that are shown, by their numbers: without a slice the first and the last ones."""
     numbers = list(range(total))
     if shown is not None:
         return numbers[shown]
-    return numbers if total <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]
+    first, last = limits.ends(FIRST, LAST)
+    return numbers if total <= first + last else numbers[:first] + numbers[-last:]
 
 
 def _list(
@@ -161,6 +164,7 @@ class _List:
         makers: Mapping[int, str],
         refused: set[Ref],
         most: int,
+        limits: Limits,
     ) -> None:
         self.messages = messages
         self.tokens = tokens
@@ -168,7 +172,7 @@ class _List:
         self.makers = makers
         self.refused = refused
         self.room = Room(most)
-        self.album = Album()
+        self.album = limits.album()
         self.partners = partners(messages)
 
     def message(self, number: int) -> Html:

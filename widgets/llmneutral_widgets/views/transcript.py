@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llmneutral_widgets.views.answer import answer_block, exchange_body
 from llmneutral_widgets.views.blocks import blocks_of
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import Html, Room, badge, fitted, fold, join, page, part, tag
 from llmneutral_widgets.views.pictures import Album
 
@@ -50,14 +51,14 @@ def said(records: Sequence[Data], marks: Sequence[str | None] = ()) -> list[Said
     return found
 
 
-def transcript_page(items: Sequence[Said], *, hidden: int = 0) -> Html:
+def transcript_page(items: Sequence[Said], *, hidden: int = 0, limits: Limits = USUAL) -> Html:
     """Returns a conversation as one output: the last messages, and how many stand before them."""
     total = len(items)
-    shown = items[-LAST:]
+    shown = items[-limits.most(LAST) :]
     hidden += total - len(shown)
 
     def render(most: int) -> Html:
-        room, album = Room(most), Album()
+        room, album = Room(most), limits.album()
         gap = [tag("p", tag("small", f"{hidden:,} earlier messages: %stack --all"), class_="gap")] if hidden else []
         body = [said_body(item, room, album) for item in shown] or [tag("p", EMPTY_SAVED)]
         return page(*gap, *body, sections=SECTIONS)
@@ -65,11 +66,11 @@ def transcript_page(items: Sequence[Said], *, hidden: int = 0) -> Html:
     return fitted(render)
 
 
-def said_part(items: Sequence[Said]) -> Html:
+def said_part(items: Sequence[Said], limits: Limits = USUAL) -> Html:
     """Returns some of what was said as a piece of a live view."""
 
     def render(most: int) -> Html:
-        room, album = Room(most), Album()
+        room, album = Room(most), limits.album()
         return part(*[said_body(item, room, album) for item in items], sections=SECTIONS)
 
     return fitted(render)

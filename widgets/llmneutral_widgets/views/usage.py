@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import LEFT, Html, fold, page, tag
 
 COLUMNS = tuple(
@@ -69,23 +70,25 @@ _RIGHT = "text-align:right;vertical-align:top"
 Row = Mapping[str, Any]
 
 
-def usage_page(rows: Sequence[Row], *, by: str | None = None, prices: str = "") -> Html:
+def usage_page(rows: Sequence[Row], *, by: str | None = None, prices: str = "", limits: Limits = USUAL) -> Html:
     """Returns the table as one output.
 
     Args:
         rows: One for each call, with the keys of `COLUMNS`; what is unknown is None.
         by: One of `GROUPS`: sums by provider, model, stack or day instead of the calls.
         prices: Where the prices are from.
+        limits: How many calls are shown; all are counted.
     """
     source = [tag("p", tag("small", priced_by(prices)))] if prices else []
     if not rows:
         return page(_table(_CALL_HEADS, []), tag("p", EMPTY), sections=("usage",))
     if by is not None:
         return page(_grouped(rows, by), *source, _legend(_GROUP_HEADS), sections=("usage",))
-    hidden = len(rows) - MOST
+    most = limits.most(MOST)
+    hidden = len(rows) - most
     note = [tag("p", tag("small", f"{hidden:,} earlier calls are not shown, but counted"))] if hidden > 0 else []
     keys, days = _told(rows), {str(row.get("time"))[:10] for row in rows}
-    body = [_line(_in_short(row) if len(days) == 1 else row, keys) for row in rows[-MOST:]]
+    body = [_line(_in_short(row) if len(days) == 1 else row, keys) for row in rows[-most:]]
     table = _table(keys, [*body, _line(summed(rows), keys, "sum")])
     return page(table, *note, *source, _legend(keys), sections=("usage",))
 
