@@ -160,7 +160,7 @@ def keyed(value: Any, text: str) -> Any:
 
 
 def _is_free(value: dict[str, Any]) -> bool:
-    return bool({"city", "sky", "model", "key"} & set(value)) and "status" not in value and "sdk" not in value
+    return bool({"city", "sky", "model", "key"} & set(value)) and not {"status", "sdk", "api"} & set(value)
 
 
 def check(output: str) -> None:

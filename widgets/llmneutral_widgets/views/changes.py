@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from llmneutral_widgets.views.blocks import address
 from llmneutral_widgets.views.page import Html, count, doc_link, fold, join, tag
 
 Change = Mapping[str, Any]
+Ref = tuple[int, int]
+Place = Callable[[Ref], str | None]
+"""Block -> where it is shown, as the address of a link; None where it is not."""
 
 KINDS = {
     "dropped": "is left out",
@@ -20,6 +24,11 @@ KINDS = {
     "refused": "cannot be sent, and nothing else is either",
 }
 """What may become of a block, a setting or a tool."""
+
+
+LABELS = 12
+"""Blocks of one change that are named."""
+NOTHING = Html()
 
 
 class Told(NamedTuple):
@@ -39,17 +48,40 @@ def told_of(change: Change) -> Told:
     )
 
 
+def gathered(changes: Iterable[Change]) -> dict[Told, list[Ref]]:
+    """Returns each change once, with all blocks that it was done to."""
+    found: dict[Told, list[Ref]] = {}
+    for change in changes:
+        refs = found.setdefault(told_of(change), [])
+        refs += [ref for ref in map(address, change.get("refs") or ()) if ref not in refs]
+    return found
+
+
+def labelled_line(change: Told, refs: Sequence[Ref], place: Place) -> Html:
+    """Returns a change with its blocks: `merged by merge_same_role: … (2.0, 5.0)`, each label a link to its block."""
+    if not refs:
+        return change_line(change)
+    labels = [_label(ref, place(ref)) for ref in refs[:LABELS]] + (["…"] if len(refs) > LABELS else [])
+    where = "beside " if change.kind == "added" else ""
+    return change_line(change, blocks=tag("small", f" ({where}", join(labels, ", "), ")"))
+
+
+def _label(ref: Ref, href: str | None) -> Html:
+    label = f"{ref[0]}.{ref[1]}"
+    return tag("a", label, href=href) if href else join([label])
+
+
 def step_name(name: str) -> Html:
     """Returns the name of a step; what it does is told by its place."""
     summary = _summary(name)
     return tag("span", name, title=summary, class_="told") if summary else join([name])
 
 
-def change_line(change: Told, apis: Sequence[str] = ()) -> Html:
+def change_line(change: Told, apis: Sequence[str] = (), blocks: Html = NOTHING) -> Html:
     """Returns a change in a sentence: `merged for anthropic_messages by merge_same_role: roles must alternate`."""
     where = f" for {', '.join(apis)}" if apis else ""
     why, link = f": {change.why}" if change.why else "", doc_link(change.doc)
-    said = [tag("mark", change.kind), f"{where} by ", step_name(change.step), why]
+    said = [tag("mark", change.kind), f"{where} by ", step_name(change.step), why, blocks]
     return tag("div", *said, " " if link else "", link, class_="change")
 
 
@@ -81,9 +113,18 @@ def flags(found: Mapping[Told, Sequence[str]], columns: int, sent: Container[str
             is_part = change.kind == "dropped" and api in sent
             kinds.setdefault(f"{'in part ' if is_part else ''}{change.kind}", {})[api] = None
     return [
-        join([tag("mark", f"{kind}{_where([*apis], columns)}", title=f"for {', '.join(apis)}"), " "])
+        join([tag("mark", _flag(kind, [*apis], columns), title=f"for {', '.join(apis)}"), " "])
         for kind, apis in kinds.items()
     ]
+
+
+def _flag(kind: str, apis: Sequence[str], columns: int) -> str:
+    if kind != "added":
+        return f"{kind}{_where(apis, columns)}"
+    if columns < 2:
+        return "something is added beside it"
+    who = apis[0] if len(apis) == 1 else "all" if len(apis) == columns else f"{len(apis)} of {columns}"
+    return f"{who} {'adds' if len(apis) == 1 else 'add'} something beside it"
 
 
 def _where(apis: Sequence[str], columns: int) -> str:

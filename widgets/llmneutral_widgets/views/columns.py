@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from llmneutral_widgets.views.blocks import address
-from llmneutral_widgets.views.changes import Change, change_line, counted, meanings, told_of
+from llmneutral_widgets.views.changes import Change, Place, counted, gathered, labelled_line, meanings
 from llmneutral_widgets.views.page import LEFT, Html, badge, count, fold, tag
 
 PROBLEMS = 20
@@ -31,6 +31,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         problems: What that found, each with path and message, and the path as a JSON pointer if there is one.
         error: Why there is no payload: rule, message, refs.
         is_sent: Whether this is what was really sent.
+        model: The model it is made for, if one is named.
     """
 
     api: str
@@ -43,6 +44,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     problems: Sequence[Mapping[str, Any]] = ()
     error: Mapping[str, Any] | None = None
     is_sent: bool = False
+    model: str | None = None
 
 
 def source_head(columns: Sequence[Column]) -> Html:
@@ -59,6 +61,9 @@ def guide(columns: Sequence[Column], *, has_source: bool) -> Html:
         if has_source:
             said.append("Point at a block, or open it, and all that was made of it lights up.")
             said.append("Crossed out: this API is not sent it. A dashed line at the left: added, nobody wrote it.")
+            said.append("A setting that is left out is told under the settings that are sent.")
+    if len({column.model for column in columns}) > 1:
+        said.append("Each column is for the model it names: what a change says of a model is no rule of its API.")
     if any([column.endpoint for column in columns]):
         said.append("“POST …” is where the request goes.")
     if any([column.is_sent for column in columns]):
@@ -70,16 +75,27 @@ def guide(columns: Sequence[Column], *, has_source: bool) -> Html:
     return fold("how to read this", told, meant, class_="legend") if told or meant else Html()
 
 
-def column_head(column: Column) -> Html:
-    """Returns the head of a column: API mode, endpoint, whether it is valid, and what was changed, counted by kind."""
+def nowhere(ref: tuple[int, int]) -> None:
+    """The place of blocks that are not shown."""
+
+
+def column_head(column: Column, place: Place = nowhere) -> Html:
+    """Returns the head of a column: API mode, model, endpoint, whether it is valid, and what was changed.
+
+    Args:
+        column: The column.
+        place: Where the blocks are shown that changes were done to.
+    """
     parts = [tag("div", tag("b", column.api), *([" ", badge("sent", "note")] if column.is_sent else []))]
+    if column.model:
+        parts.append(tag("div", tag("small", f"for {column.model}")))
     if column.endpoint:
         parts.append(tag("div", tag("small", " ".join(map(str, column.endpoint)))))
     parts.append(tag("div", _verdict(column)))
     if column.error is not None:
         parts.append(tag("div", tag("small", error_words(column.error))))
     if changes := [change for change in column.changes if not is_the_error(change, column)]:
-        items = [tag("li", change_line(told_of(change))) for change in changes[:100]]
+        items = [tag("li", labelled_line(told, refs, place)) for told, refs in gathered(changes[:100]).items()]
         parts.append(fold(counted(changes), tag("ul", *items), is_open=len(items) <= _FEW))
     return tag("th", *parts, scope="col", style=LEFT)
 

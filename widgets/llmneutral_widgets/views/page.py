@@ -22,7 +22,7 @@ TAGS = frozenset(
 """Every element that a view may make. All but `style` stay in notebooks that a front end does not trust."""
 
 ATTRIBUTES = frozenset(
-    "alt class colspan dir href max min open rel rowspan scope span src start style target title value width".split()
+    "alt class colspan dir href id max min open rel rowspan scope span src start style target title value width".split()
 )
 _VOID = frozenset({"br", "hr", "img"})
 _VERBATIM = frozenset({"pre", "code", "style"})
@@ -37,6 +37,8 @@ LIMIT = 256 * 1024
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]"
 )
+_ID = re.compile(r"ln-[0-9a-f]{8}-\d+-\d+")
+"""An id that a view may give: nothing else on a page has such a one, and no text of a conversation is in it."""
 _TYPESET = re.compile(r"[$\\]")
 
 
@@ -106,16 +108,16 @@ def tag(name: str, *children: str, **attributes: Any) -> Html:
 
 
 def _attribute(name: str, value: Any) -> str:
-    if name not in ATTRIBUTES:
+    if name not in ATTRIBUTES or (name == "id" and value is not None and not _ID.fullmatch(str(value))):
         raise ValueError(f"a view writes no attribute {name}")
     if value is None or value is False:
         return ""
     return f" {name}" if value is True else f' {name}="{escape(visible(str(value)))}"'
 
 
-def fold(summary: str, *body: str, is_open: bool = False, class_: str | None = None) -> Html:
+def fold(summary: str, *body: str, is_open: bool = False, class_: str | None = None, id_: str | None = None) -> Html:
     """Returns something to open: it works in saved files, without scripts, and in notebooks nobody trusts."""
-    return tag("details", tag("summary", summary), *body, class_=class_, open=is_open)
+    return tag("details", tag("summary", summary), *body, class_=class_, id_=id_, open=is_open)
 
 
 def badge(word: str, kind: str = "note") -> Html:

@@ -8,6 +8,7 @@ Where style sheets are taken out, the labels `7.0` at both ends say the same in 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from llmneutral_widgets.views.changes import (
 )
 from llmneutral_widgets.views.columns import Column as Column
 from llmneutral_widgets.views.columns import column_head, guide, is_the_error, origin_of, source_head
+from llmneutral_widgets.views.hanging import hanging
 from llmneutral_widgets.views.jsonlines import LONGEST, Line, element_lines, json_lines
 from llmneutral_widgets.views.limits import USUAL, Limits
 from llmneutral_widgets.views.page import (
@@ -48,7 +50,6 @@ from llmneutral_widgets.views.page import (
     page,
     tag,
     text,
-    verbatim,
 )
 from llmneutral_widgets.views.problems import marked_lines
 
@@ -124,9 +125,15 @@ def compared(
     limit = LIMIT * (1 if more else max(1, most // MOST))  # what is saved has the room of one output
     hidden = 0
 
+    mark = sha256(repr((messages, columns)).encode("utf-8", "replace")).hexdigest()[:8]
+
     def render(letters: int) -> Html:
         nonlocal hidden
+<<<<<<< widgets/llmneutral_widgets/views/payload.py
+        view = _Comparison(messages, columns, letters, _Size(most, limit, more, mark))
+=======
         view = _Comparison(messages, columns, letters, _Size(most, limit, more, limits))
+>>>>>>> /tmp/theirs.py
         html = _comparison(view, source)
         hidden = view.hidden
         return html
@@ -135,9 +142,9 @@ def compared(
 
 
 def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
-    head = [source_head(view.columns), *[column_head(column) for column in view.columns]]
     top = view.keys_row("settings", source[0], "settings")
     body = view.message_rows() if view.messages or any(column.payload for column in view.columns) else []
+    head = [source_head(view.columns), *[column_head(column, view.place_of) for column in view.columns]]
     below = [
         view.keys_row("tools", source[1], "tools"),
         view.keys_row("form of the answer", source[2], "form"),
@@ -148,7 +155,7 @@ def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
 
 def _wide(table: Html, columns: int) -> Html:
     """A table that may be wider than the page; of one that is, a line says so: its shadow is lost with the sheet."""
-    said = f"{columns} columns: scroll sideways to see all of them"
+    said = f"{columns} columns: where they do not all fit, scroll sideways"
     hint = tag("p", tag("small", said), class_="hint") if columns > _FIT else Html()
     return join([hint, tag("div", table, class_="wide")])
 
@@ -169,7 +176,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
             ]
             runs = _runs(found, column, wrong, lines)
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
-        head = tag("thead", tag("tr", *map(column_head, columns)))
+        head = tag("thead", tag("tr", *[column_head(column) for column in columns]))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
         return page(guide(columns, has_source=False), _wide(table, len(columns)), sections=("blocks", "side"))
 
@@ -177,18 +184,26 @@ def payload_page(columns: Sequence[Column]) -> Html:
 
 
 def rules(places: int) -> str:
-    """Returns the light: inside one row, whatever shares the class `kN` lights up, hovered, focused, or held open."""
+    """Returns the light: inside a row, whatever shares the class `kN` lights up, hovered, focused, linked or open."""
     kinds = range(1, min(places, _PLACES) + 1)
-    return "".join([f".llmn tr:has(.k{n}:is(:hover,:focus-within,[open])) .k{n}{{{_LIT}}}" for n in kinds])
+    return "".join([f".llmn tr:has(.k{n}:is(:hover,:focus-within,:target,[open])) .k{n}{{{_LIT}}}" for n in kinds])
 
 
 class _Size(NamedTuple):
+<<<<<<< widgets/llmneutral_widgets/views/payload.py
+    """Rows, bytes, where the rows are that do not fit, and what the ids of this output begin with."""
+=======
     """Rows, bytes, where the rows are that do not fit, and how much is shown of pictures."""
+>>>>>>> /tmp/theirs.py
 
     most: int
     limit: int
     more: str
+<<<<<<< widgets/llmneutral_widgets/views/payload.py
+    mark: str
+=======
     limits: Limits
+>>>>>>> /tmp/theirs.py
 
 
 class _Comparison:
@@ -211,6 +226,12 @@ class _Comparison:
         self.changes = _changes_by_ref(columns)
         self.album = size.limits.album()
         self.most = 0
+        self.linked: dict[Ref, str] = {}
+
+    def place_of(self, ref: Ref) -> str | None:
+        """The address of a block that is shown, for a link."""
+        name = self.linked.get(ref)
+        return None if name is None else f"#{name}"
 
     def message_rows(self) -> list[Html]:
         """The rows of messages: the first few and the last ones, as many as an output has room for."""
@@ -223,6 +244,7 @@ class _Comparison:
         for group in reversed(last):
             made = self.row(group, group is groups[-1])
             if room < len(made) and kept:
+                self.linked = {ref: name for ref, name in self.linked.items() if ref[0] not in group}
                 break
             room -= len(made)
             kept.append(made)
@@ -279,7 +301,8 @@ class _Comparison:
         )
         inner = content(block, Room(self.block_text), self.album)
         changes = [change_line(change, apis) for change, apis in told.items()]
-        return fold(summary, inner, facts(block), *changes, class_=_class([(number, index)], place))
+        name = self.linked.setdefault((number, index), f"ln-{self.size.mark}-{number}-{index}") if told else None
+        return fold(summary, inner, facts(block), *changes, class_=_class([(number, index)], place), id_=name)
 
     def parts(self, i: int, places: Sequence[tuple[str, bool]], place: Mapping[Ref, int]) -> Html:
         """Elements of a payload: a `pre` for each run of lines of one origin, as many lines as a cell takes."""
@@ -330,9 +353,17 @@ class _Comparison:
             return Html()
         first = join([tag("div", tag("b", name), class_="role"), tag("pre", _neutral(neutral)) if neutral else Html()])
         cells = [self.keys_cell(i, found) if found else self.elsewhere(i, part) for i, found in enumerate(keys)]
+        if part == "settings":
+            cells = [join([cell, *self.left_out(i, neutral)]) for i, cell in enumerate(cells)]
         if part != "settings" and len(self.messages) > _FAR:
             cells = [self.named(i, cell) for i, cell in enumerate(cells)]
         return tag("tr", *[tag("td", cell, style=LEFT) for cell in (first, *cells)])
+
+    def left_out(self, i: int, settings: Mapping[str, Any]) -> list[Html]:
+        """The settings of the source that a payload does not have, or not all of, each with the reason."""
+        lost = [change for change in self.columns[i].changes if change.get("kind") == "dropped"]
+        told = [told_of(change) for change in lost if str(change.get("why")).partition(":")[0] in settings]
+        return [tag("div", tag("small", plain_line(each)), class_="gone") for each in told]
 
     def elsewhere(self, i: int, part: str) -> Html:
         """Where the tools, or the form of the answer, are that have no key of their own here."""
@@ -391,23 +422,21 @@ def _runs(
             runs.append(([], [Html("…")]))
             break
         refs = origin_of(column, at) if column else []
-        written = verbatim(line)
-        if at in wrong and at not in marked:
-            marked.add(at)
-            bare = line.lstrip(" ")
-            written = join([Html(" " * (len(line) - len(bare))), tag("mark", verbatim(bare))])
+        written = hanging(line, is_marked=at in wrong and at not in marked)
+        marked.add(at)
         if runs and runs[-1][0] == refs:
             runs[-1][1].append(written)
         else:
             runs.append((refs, [written]))
     for refs, written_lines in runs:
-        yield refs, Html("\n".join(written_lines))
+        yield refs, Html("".join(written_lines).removesuffix("\n"))
 
 
-def _neutral(value: Any) -> str:
+def _neutral(value: Any) -> Html:
     """What the source has, set as the payloads are: the keys without the braces around them."""
     items = value.items() if isinstance(value, Mapping) else [(None, item) for item in value]
-    return "\n".join([line.text for key, item in items for line in json_lines(item, name=key)])
+    lines = [hanging(line.text) for key, item in items for line in json_lines(item, name=key)]
+    return Html("".join(lines).removesuffix("\n"))
 
 
 def _run(refs: Sequence[Ref], written: Html, place: Mapping[Ref, int]) -> Html:
