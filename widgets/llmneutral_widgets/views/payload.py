@@ -129,11 +129,7 @@ def compared(
 
     def render(letters: int) -> Html:
         nonlocal hidden
-<<<<<<< widgets/llmneutral_widgets/views/payload.py
-        view = _Comparison(messages, columns, letters, _Size(most, limit, more, mark))
-=======
-        view = _Comparison(messages, columns, letters, _Size(most, limit, more, limits))
->>>>>>> /tmp/theirs.py
+        view = _Comparison(messages, columns, letters, _Size(most, limit, more, mark, limits))
         html = _comparison(view, source)
         hidden = view.hidden
         return html
@@ -190,20 +186,13 @@ def rules(places: int) -> str:
 
 
 class _Size(NamedTuple):
-<<<<<<< widgets/llmneutral_widgets/views/payload.py
-    """Rows, bytes, where the rows are that do not fit, and what the ids of this output begin with."""
-=======
-    """Rows, bytes, where the rows are that do not fit, and how much is shown of pictures."""
->>>>>>> /tmp/theirs.py
+    """Rows, bytes, where the rows are that do not fit, what the ids of this output begin with, and how much it shows."""
 
     most: int
     limit: int
     more: str
-<<<<<<< widgets/llmneutral_widgets/views/payload.py
     mark: str
-=======
     limits: Limits
->>>>>>> /tmp/theirs.py
 
 
 class _Comparison:
