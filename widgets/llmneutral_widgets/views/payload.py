@@ -186,7 +186,7 @@ def rules(places: int) -> str:
 
 
 class _Size(NamedTuple):
-    """Rows, bytes, where the rows are that do not fit, what the ids of this output begin with, and how much it shows."""
+    """Rows, bytes, where the rows are that do not fit, what ids of this output begin with, and how much it shows."""
 
     most: int
     limit: int
