@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
 import threading
 import time
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from llmneutral_widgets import display, interrupts, session
+from llmneutral_widgets.cells import Runs
 from llmneutral_widgets.exchange import MIME
 from llmneutral_widgets.sinks import CollectSink, DisplaySink, TextSink
 from tests.loopback import HOLD, Loopback, streamed
@@ -250,6 +253,63 @@ def test_other_threads_have_no_part_in_it() -> None:
     thread.start()
     thread.join()
     assert found == [signal.default_int_handler]
+
+
+@contextlib.contextmanager
+def handled(by: Any = lambda *_: None) -> Iterator[None]:
+    """As in a cell that awaits: a press is no KeyboardInterrupt there."""
+    before = signal.signal(signal.SIGINT, by)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def test_a_heart_beats_until_it_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "BEAT", 0.001)
+    with handled():
+        heart = interrupts.heartbeat(asyncio.current_task())
+    assert heart is not None
+    first = heart._timer
+    await asyncio.sleep(0.05)
+    assert heart._timer is not first
+    assert not heart._timer.cancelled()
+    heart.end()
+    assert heart._timer.cancelled()
+
+
+async def test_a_heart_that_nobody_ends_beats_no_longer_than_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "BEAT", 0.001)
+    found: list[Any] = []
+
+    async def cell() -> None:
+        with handled():
+            found.append(interrupts.heartbeat(asyncio.current_task()))
+
+    await asyncio.create_task(cell())
+    await asyncio.sleep(0.01)
+    last = found[0]._timer
+    assert last.when() < asyncio.get_running_loop().time()
+    await asyncio.sleep(0.01)
+    assert found[0]._timer is last
+
+
+async def test_a_cell_whose_press_is_an_interrupt_has_no_heart() -> None:
+    with handled(signal.default_int_handler):
+        assert interrupts.heartbeat(asyncio.current_task()) is None
+    with handled():
+        assert interrupts.heartbeat(None) is None
+
+
+@pytest.mark.parametrize("ends", ["end", "clear"])
+async def test_a_heart_ends_with_its_cell(ends: str) -> None:
+    runs = Runs()
+    with handled():
+        runs.begin("cell")
+    heart = runs.current.heartbeat
+    assert heart is not None
+    getattr(runs, ends)()
+    assert heart._timer.cancelled()
 
 
 SETUP = """

@@ -80,3 +80,38 @@ def test_the_stop_button_ends_it_and_the_cells_that_wait(kernel: Kernel) -> None
     assert (record["status"], record["response"]["text"]) == ("interrupted", "word word word ")
     assert again.data(MIME)["response"]["text"] == "Fine."
     assert [message["role"] for message in server.requests[1].json["messages"]] == ["user", "assistant", "user"]
+
+
+SILENT = {
+    "arun": "await config.prompt_driver.arun('Hi')",
+    "arun of a stream": "await config.prompt_driver.arun('Hi', stream=True)",
+    "shown": "await show(config.prompt_driver.astream('Hi'))",
+    "in a task": "await asyncio.gather(config.prompt_driver.arun('Hi'), asyncio.sleep(12))",
+    "no question": "print('asleep'); await asyncio.sleep(12)",
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_the_stop_button_ends_a_cell_that_awaits_what_is_silent(kernel: Kernel, code: str) -> None:
+    """The loop of such a cell sleeps until something comes: the press alone would be heard when the provider speaks."""
+    with Loopback(streamed([HOLD], delay=12.0)) as server:
+        serve(kernel, server)
+        kernel.run("import asyncio; show = llmneutral.widgets.show")
+        sent = kernel.send(code)
+        assert "asleep" in code or server.asked(20.0)
+        time.sleep(0.7)
+        kernel.interrupt()
+        at = time.monotonic()
+        ran = kernel.wait(sent)
+        seconds = time.monotonic() - at
+        assert server.closes(1.0), "the connection is closed"
+    assert ran.error == "CancelledError"
+    assert seconds < 1.5
+    assert kernel.run("1 + 1").plain == "2"
+
+
+def test_no_beat_is_left_when_the_cell_has_ended(kernel: Kernel) -> None:
+    kernel.run("import asyncio; loop = asyncio.get_running_loop()")
+    beats = "sum('Heartbeat' in repr(each) and not each.cancelled() for each in loop._scheduled)"
+    assert kernel.run(f"await asyncio.sleep(0.25)\n{beats}").plain == "1"
+    assert kernel.run(beats).plain == "0", "nor has a cell one that awaits nothing"

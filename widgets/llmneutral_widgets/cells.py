@@ -13,6 +13,8 @@ import threading
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from llmneutral_widgets.interrupts import Heartbeat, heartbeat
+
 
 def shell() -> Any:
     """Returns the running IPython shell, or None."""
@@ -58,11 +60,13 @@ class Run:
         cell_id: The cell's id in the file, or None.
         made: Conversation and key of each question it has asked.
         task: The task of asyncio that runs it, if one does.
+        heartbeat: What keeps the event loop awake for the stop button, where it is needed.
     """
 
     def __init__(self, cell_id: str | None, task: Any = None) -> None:
         self.cell_id = cell_id
         self.task = task
+        self.heartbeat: Heartbeat | None = None
         self.made: set[tuple[str, Key]] = set()
         self._count = 0
 
@@ -74,6 +78,11 @@ class Run:
         self._count += 1
         self.made.add((conversation, key))
         return key
+
+    def end(self) -> None:
+        """Ends what lasts as long as the cell."""
+        if self.heartbeat is not None:
+            self.heartbeat.end()
 
 
 class Runs:
@@ -104,18 +113,23 @@ class Runs:
         task = None
         with contextlib.suppress(RuntimeError):  # no loop is running here
             task = asyncio.current_task()
-        self._open.append(Run(cell_id, task))
-        _HERE.set(self._open[-1])
+        run = Run(cell_id, task)
+        run.heartbeat = heartbeat(task)
+        self._open.append(run)
+        _HERE.set(run)
 
     def end(self) -> Run | None:
         """Notes that the innermost has ended and returns it; None if its beginning was not seen."""
         ended = self._open.pop() if self._open else None
+        if ended is not None:
+            ended.end()
         _HERE.set(self._open[-1] if self._open else None)
         return ended
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._open.clear()
+        while self._open:
+            self._open.pop().end()
 
 
 _HERE: ContextVar[Run | None] = ContextVar("llmneutral_cell", default=None)

@@ -3,15 +3,54 @@
 What must live here: the handler of the signal. A cell with `await` in it has one that only cancels the cell's task,
 which a magic, as it does not await, would never notice: while a magic runs, the signal is a KeyboardInterrupt. From
 the moment an answer has ended until it is shown and recorded, a press is noted, and raised after that.
+
+And the heartbeat of a cell that awaits: that handler only asks the event loop to cancel the cell, which a loop that
+sleeps until something comes from outside does not hear.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
+
+BEAT = 0.1
+"""Seconds that the stop button may take to be heard by a cell that awaits."""
+
+
+class Heartbeat:
+    """Wakes the event loop of a cell that awaits, until that has ended: what a press has asked of it is done then.
+
+    Args:
+        task: The task that runs the cell. When it is done there is no beat more, whoever forgets to call `end`.
+    """
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self._task = task
+        self._loop = task.get_loop()
+        self._timer = self._loop.call_later(BEAT, self._beat)
+
+    def _beat(self) -> None:
+        if not self._task.done():
+            self._timer = self._loop.call_later(BEAT, self._beat)
+
+    def end(self) -> None:
+        """Ends it."""
+        self._timer.cancel()
+
+
+def heartbeat(task: asyncio.Task[Any] | None) -> Heartbeat | None:
+    """Returns the heartbeat of a cell that begins; None for one whose press is a KeyboardInterrupt, which needs none.
+
+    Args:
+        task: The task that runs the cell, if one does.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    is_heard = handler is signal.default_int_handler or not callable(handler)
+    return None if task is None or is_heard else Heartbeat(task)
 
 
 class _Presses:
