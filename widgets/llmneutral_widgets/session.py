@@ -11,7 +11,7 @@ nothing is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -92,11 +92,21 @@ def is_sent(exchange: Exchange) -> bool:
 
 
 class Conversation:
-    """The turns of one conversation, in the order of the notebook's first asking."""
+    """The turns of one conversation, in the order of the notebook's first asking.
+
+    Attributes:
+        followers: Called, from any thread, when a cell or an exchange has ended that may have changed it.
+    """
 
     def __init__(self, name: str = DEFAULT) -> None:
         self.name = name
         self.turns: list[Turn] = []
+        self.followers: list[Callable[[], None]] = []
+
+    def tell(self) -> None:
+        """Lets those follow who show it."""
+        for follow in [*self.followers]:
+            follow()
 
     def before(self, key: Key | None) -> list[Turn]:
         """Returns the turns that stand before a question: all of them, if it is a new one."""
@@ -363,6 +373,11 @@ class Session:
             return
         for name, conversation in self.conversations.items():
             conversation.forget(run.cell_id, [key for made, key in run.made if made == name])
+
+    def tell(self) -> None:
+        """Lets those follow who show a conversation."""
+        for conversation in [*self.conversations.values()]:
+            conversation.tell()
 
     def find(self, word: str) -> Exchange:
         """Returns the exchange of a cell: by the number of its execution, its id, or the exchange's own.

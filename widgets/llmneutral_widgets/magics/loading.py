@@ -153,10 +153,15 @@ def _begin(info: Any) -> None:
 
 
 def _end(result: Any) -> None:
-    """A cell that ran to its end has asked all it asks now; one that failed keeps what it had asked before."""
+    """A cell that ran to its end has asked all it asks now; one that failed keeps what it had asked before.
+
+    Either way it may have changed a conversation that a panel shows.
+    """
     run = RUNS.end()
     module = sys.modules.get("llmneutral_widgets.session")
-    if run is not None and module is not None and result is not None and result.success:
-        found = module.begun()
-        if found is not None:
-            found.end_cell(run)
+    found = None if module is None else module.begun()
+    if found is None:
+        return
+    if run is not None and result is not None and result.success:
+        found.end_cell(run)
+    found.tell()

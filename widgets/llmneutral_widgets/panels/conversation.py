@@ -88,6 +88,8 @@ class Conversation(Panel):
         self._tabs = _Tabs(self)
         self._build()
         self._talk.begin()
+        self._follow = self.guarded(self.follow)
+        self._conversation.followers.append(self._follow)
 
     def _build(self) -> None:
         """Puts the pieces in the order in which they are read, and reached by Tab."""
@@ -95,7 +97,7 @@ class Conversation(Panel):
 
         buttons = row(self.send_button, self.stop_button, self.new_button)
         hint = piece(str(part(tag("p", tag("small", HINT)))))
-        first = ipywidgets.VBox([self.picker.box, self._talk.box, self.question, buttons, self.status, hint])
+        first = ipywidgets.VBox([self.picker, self._talk.box, self.question, buttons, self.status, hint])
         conversation = self._conversation
         self._tabs.fill(
             Talk=lambda: first,
@@ -104,7 +106,7 @@ class Conversation(Panel):
             Deltas=lambda: DeltaView(conversation),
             Usage=UsageView,
         )
-        self.box.children = [self._style, self._tabs.box]
+        self.children = [self._style, self._tabs.box]
 
     @property
     def name(self) -> str:
@@ -119,6 +121,8 @@ class Conversation(Panel):
     def close(self) -> None:
         """Stops an answer that is coming, and takes the panel off the page; the conversation stays in the session."""
         self._stop.set()
+        if self._follow in self._conversation.followers:  # not yet closed
+            self._conversation.followers.remove(self._follow)
         self.picker.close()
         self._talk.close()
         self._tabs.close()
@@ -150,7 +154,7 @@ class Conversation(Panel):
             self.say("Type a question first.")
             return
         asked = given.strip("\n").rstrip()  # as of a cell: an Enter at its end is no part of a question
-        notices: list[str] = self._rejoin()
+        notices: list[str] = _rejoined(self._conversation)
         with _noticing(notices):
             question = self._ask(asked)
         self._stop = threading.Event()
@@ -180,6 +184,7 @@ class Conversation(Panel):
         self._talk.begin()
         self.keep()
         self._tabs.refresh()
+        self._conversation.tell()
         self.say("The conversation is empty.")
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -209,21 +214,6 @@ class Conversation(Panel):
             prices=session.current().prices,
         )
 
-    def _rejoin(self) -> list[str]:
-        """Puts the conversation into the session where that is a new one, and returns what is to be told of it.
-
-        The extension was loaded anew: what is asked here would be kept in another conversation of the same name.
-        """
-        known, mine = session.current().conversations, self._conversation
-        there = known.get(mine.name)
-        if there is mine:
-            return []
-        before = mine.name
-        if there is not None and there.turns:
-            mine.name = next(name for n in range(2, len(known) + 3) if (name := f"{before}-{n}") not in known)
-        known[mine.name] = mine
-        return [] if mine.name == before else [f"goes on as the conversation {mine.name}"]
-
     def _answer(self, question: Question, sink: PanelSink, stop: threading.Event, text: str) -> None:
         """Runs in the thread; nothing is raised there."""
         try:
@@ -244,6 +234,7 @@ class Conversation(Panel):
         if exchange is not None:
             session.current().record(None, [exchange])
             self._exchanges.append(exchange)
+        self._talk.end(exchange)
         if isinstance(error, Exception):
             self.tell_error(cleaned(error))  # the question stays in its field, to be sent again
         elif exchange is not None:
@@ -252,6 +243,7 @@ class Conversation(Panel):
                 self.question.value = ""
         self.keep()
         self._tabs.refresh()
+        self._conversation.tell()
 
     def _busy(self, is_busy: bool) -> None:
         self.send_button.disabled = self.new_button.disabled = self.question.disabled = is_busy
@@ -259,6 +251,15 @@ class Conversation(Panel):
 
     # ------------------------------------------------------------------------------------------------------------------
     # Showing
+
+    def follow(self) -> None:
+        """Shows, and saves, what the conversation holds by now: cells and other panels may go on with it, too.
+
+        It is called when one of these has ended; nothing has to be called by hand.
+        """
+        if self._talk.follow():
+            self.keep()
+            self._tabs.refresh()
 
     def static(self) -> Bundle:
         """Returns the transcript; the exchanges that were made here are saved with it."""
@@ -325,7 +326,7 @@ class _Tabs:
             made: list[Any] = []
             try:
                 self._views[at] = self._makers[at]()
-                made = [self._views[at].box]
+                made = [self._views[at]]
             finally:
                 self.box.children[at].children = made
                 dispose(waiting)
@@ -350,6 +351,22 @@ def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
     if stack.messages:
         made.load(stack)
     return made, {"tools": stack.tools, "output_schema": stack.output_schema, "settings": dict(stack.settings)}
+
+
+def _rejoined(mine: session.Conversation) -> list[str]:
+    """Puts a conversation into the session where that is a new one, and returns what is to be told of it.
+
+    The extension was loaded anew: what is asked here would be kept in another conversation of the same name.
+    """
+    known = session.current().conversations
+    there = known.get(mine.name)
+    if there is mine:
+        return []
+    before = mine.name
+    if there is not None and there.turns:
+        mine.name = next(name for n in range(2, len(known) + 3) if (name := f"{before}-{n}") not in known)
+    known[mine.name] = mine
+    return [] if mine.name == before else [f"goes on as the conversation {mine.name}"]
 
 
 def _newest(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
