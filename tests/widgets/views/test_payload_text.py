@@ -44,6 +44,7 @@ def test_what_is_wrong_is_told_and_marked_where_it_is() -> None:
     assert "not checked (SDK not installed)" in payload_text([alone], 100)
     assert "── x · sent ──" in payload_text([Column(api="x", payload={}, is_sent=True)], 100)
     assert "no change" in payload_text([Column(api="x", payload={})], 100)
+    assert "for m · not checked" in payload_text([Column(api="x", payload={}, model="m")], 100)
 
 
 def test_each_block_stands_beside_what_was_made_of_it() -> None:

@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any
 
 from llmneutral_widgets.views.aligned import escaped, layout
-from llmneutral_widgets.views.blocks import address
-from llmneutral_widgets.views.changes import Change, Told, counted, told_of
+from llmneutral_widgets.views.changes import LABELS, Change, Ref, Told, counted, gathered
 from llmneutral_widgets.views.columns import (
     PROBLEMS,
     Column,
@@ -83,24 +82,23 @@ def change_lines(changes: Sequence[Change], width: int, most: int = _CHANGES, fi
         most: How many are told.
         first: What stands before each.
     """
-    found: dict[Told, list[str]] = {}
-    for change in changes:
-        refs = found.setdefault(told_of(change), [])
-        refs += [f"{m}.{b}" for m, b in map(address, change.get("refs") or ())]
-    told = several([_change(change, refs) for change, refs in found.items()], most, "change")
+    told = several([_change(change, refs) for change, refs in gathered(changes).items()], most, "change")
     return [line for each in told for line in wrapped(each, width, first, rest=f"{first}    ")]
 
 
-def _change(change: Told, refs: Sequence[str]) -> str:
+def _change(change: Told, refs: Sequence[Ref]) -> str:
     why = f": {change.why}" if change.why else ""
-    where = f" ({', '.join(refs[:6])}{', …' if len(refs) > 6 else ''})" if refs else ""
+    labels = [f"{m}.{b}" for m, b in refs[:LABELS]] + (["…"] if len(refs) > LABELS else [])
+    beside = "beside " if change.kind == "added" else ""
+    where = f" ({beside}{', '.join(labels)})" if labels else ""
     doc = f" {change.doc}" if change.doc else ""
     return line(f"{change.kind} by {change.step}{why}{where}{doc}", 600)
 
 
 def _head(column: Column, width: int) -> list[str]:
     """What a payload is, whether it is valid, and what was changed."""
-    said = [" ".join(map(str, column.endpoint or ())), verdict_words(column)]
+    model = f"for {column.model}" if column.model else ""
+    said = [model, " ".join(map(str, column.endpoint or ())), verdict_words(column)]
     made = [heading(f"{column.api}{' · sent' if column.is_sent else ''}", width)]
     made += wrapped(line(" · ".join([part for part in said if part]), 300), width, rest="    ")
     if column.error is not None:
