@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import llmneutral
+from llmneutral_widgets.asking import ask
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panel_sink import HZ, WHOLE, PanelSink
 from tests.widgets.closed_set import is_well_nested, outside_views
 from tests.widgets.panels.looking import html, quiet, text, widgets
+from tests.widgets.rounds import DONE, Weather, call, driver, question
 from tests.widgets.test_sinks import REQUEST, Clock, delta, exchange
 
 pytestmark = quiet
@@ -229,3 +231,34 @@ def test_a_secret_that_comes_in_pieces_is_not_shown(monkeypatch: pytest.MonkeyPa
         clock.time += 1
     assert not [value for value in shown if re.search("geheim", value)]
     assert "•••, really." in shown[-1] or "•••, really." in re.sub("<[^<>]*>", "", shown[-1])
+
+
+def test_answers_before_the_last_stand_above_it_with_the_results_of_their_calls() -> None:
+    clock, frames = Clock(), []
+
+    class Seen(PanelSink):
+        def push(self, each: Any) -> None:
+            clock.time += 1
+            super().push(each)
+            frames.append(text(self.box))
+            assert is_well_nested("".join(html(self.box)))
+            assert outside_views("".join(html(self.box))) == []
+
+    import ipywidgets
+
+    answers = driver([("text", "Let me look."), call()], DONE)
+    ask(question(answers, Weather().tool()), Seen(ipywidgets.VBox(), clock))
+    words = ("Let me look.", "weather", "sunny in Rome", "It is sunny.")
+    places = [frames[-1].index(each) for each in words]
+    assert places == sorted(places)
+    assert frames[-1].count("Let me look.") == 1, "it went above, and is not below any more"
+    assert any(["sunny in Rome" in frame and "It is sunny." not in frame for frame in frames]), "seen while it comes"
+
+
+def test_a_long_answer_after_calls_is_painted_as_a_whole() -> None:
+    import ipywidgets
+
+    made = PanelSink(ipywidgets.VBox(), Clock())
+    ask(question(driver([call()], [("text", PARAGRAPH * (WHOLE // len(PARAGRAPH) + 1))]), Weather().tool()), made)
+    assert segments(made) == []
+    assert text(made.box).index("sunny in Rome") < text(made.box).index("A leaf is")

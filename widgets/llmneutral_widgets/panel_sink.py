@@ -66,12 +66,13 @@ class PanelSink:
         with self._lock:
             if self._is_over:
                 return
+            before = self._progress.number_of_rounds
+            self._progress.add(delta)
+            # Calls were run, and another answer comes: this one stands above now. Or it did not fit its form, and goes.
+            if self._progress.number_of_rounds > before or delta.kind == "repair":
+                self._begin_text()
             if delta.kind in ("text", "refusal"):
                 self._text.add(delta.content.text or "")
-            else:
-                self._progress.add(delta)
-            if delta.kind == "repair":  # it did not fit its form: what has come goes, another answer comes
-                self._begin_text()
             if self._throttle.is_due():
                 self._show()
 
@@ -83,7 +84,7 @@ class PanelSink:
             self._is_over = True
             record = exchange.to_json()
             blocks = [str(block.get("type")) for block in (record["response"] or {}).get("blocks") or ()]
-            if self._text.seen > WHOLE and blocks.count("text") == 1:
+            if self._text.seen > WHOLE and blocks.count("text") == 1 and not record["rounds"]:
                 self._keep_pieces(record)
             else:
                 self._replace(self._fitted(record))
@@ -119,7 +120,7 @@ class PanelSink:
         thoughts = [answer_block(block, Room(_ROOM), Album(0)) for block in blocks if block.get("type") == "thinking"]
         self._above.value = _body(tag("div", *thoughts, class_="answer")) if thoughts else ""
         rest = [block for block in blocks if block.get("type") not in ("text", "thinking")]
-        below = self._fitted({**record, "rounds": [], "response": {**record["response"], "blocks": rest}})
+        below = self._fitted({**record, "response": {**record["response"], "blocks": rest}})
         gone, self._end = self._end, self._piece(below)
         self._arrange()
         dispose(gone)

@@ -30,7 +30,7 @@ from llmneutral_widgets.views.answer import (
     summary_line,
     thinking_fold,
 )
-from llmneutral_widgets.views.page import Html, Room, line, page, visible
+from llmneutral_widgets.views.page import Html, Room, join, line, page, tag, visible
 from llmneutral_widgets.views.pictures import Album
 
 HZ = 12
@@ -225,9 +225,15 @@ class Progress:
             calls=self.calls(),
         )
 
+    @property
+    def number_of_rounds(self) -> int:
+        """How many pieces of answers that have ended there are, the results of their calls with them."""
+        return len(self._rounds)
+
     def above(self, *, is_open: bool) -> Html:
-        """Returns the thinking alone, as far as it has come; nothing, if there is none."""
-        return thinking_fold(self._thinking.seen, self._safe(self._thinking) if is_open else "")
+        """Returns what stands above the text: earlier rounds, and the thinking as far as it has come."""
+        rounds = [tag("div", *self._rounds[-_ROUNDS:], class_="answer")] if self._rounds else []
+        return join([*rounds, thinking_fold(self._thinking.seen, self._safe(self._thinking) if is_open else "")])
 
     def calls(self) -> list[tuple[str, str]]:
         """Returns names and arguments of the calls, as far as they have come."""

@@ -31,7 +31,9 @@ from llmneutral_widgets.views.transcript import SECTIONS, transcript_page
 _ROOM = 1024 * 1024
 """Characters of exchanges that are saved below a panel: each answer writes them anew."""
 WAIT = "One moment …"
-HINT = "Tab leads from the question to Send. While a cell runs, the buttons may answer only when it has ended."
+HINT = (
+    "Enter makes a new line; Tab, then Enter sends. While a cell runs, the buttons may answer only when it has ended."
+)
 
 
 class Conversation(Panel):
@@ -53,16 +55,18 @@ class Conversation(Panel):
         stack: A `PromptStack` to begin with: its messages, tools, form of the answer and settings; an `Exchange`, after
             whose answer it goes on; or the name of a conversation of this session, which is made if there is none;
             None is the current one.
+        run_tools: Whether the tools of the stack are run when they are called, as by `%%prompt --run-tools`.
 
     Raises:
         TypeError: If `stack` is none of them.
     """
 
-    def __init__(self, stack: Source = None) -> None:
+    def __init__(self, stack: Source = None, *, run_tools: bool = False) -> None:
         import ipywidgets
 
         super().__init__(*SECTIONS, "stack", "side", "deltas", "replay", "usage")
         self._conversation, self._frame = _opened(stack)
+        self._run_tools = run_tools
         self._answering: threading.Thread | None = None
         self._stop = threading.Event()
         self._exchanges: list[Exchange] = []
@@ -206,11 +210,13 @@ class Conversation(Panel):
         asked = session.current().providers.asked(None, None, {})
         message = llmneutral.Message("user", (llmneutral.TextMessageContent(text),))
         sent = self._conversation.plan(message, key=None, system=None, last=None, new=False)
+        stack = llmneutral.PromptStack(sent.messages, **{**self._conversation.frame(), **self._frame})
         return Question(
             asked=asked,
-            stack=llmneutral.PromptStack(sent.messages, **{**self._conversation.frame(), **self._frame}),
+            stack=stack,
             sent=sent,
             conversation=self.name,
+            run_tools=self._run_tools and bool(stack.tools),
             prices=session.current().prices,
         )
 
@@ -238,7 +244,7 @@ class Conversation(Panel):
         if isinstance(error, Exception):
             self.tell_error(cleaned(error))  # the question stays in its field, to be sent again
         elif exchange is not None:
-            self.say(_ended(exchange))
+            self.say(_ended(exchange, runs_tools=self._run_tools))
             if self.question.value == text:
                 self.question.value = ""
         self.keep()
@@ -382,10 +388,23 @@ def _newest(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     return kept
 
 
-def _ended(exchange: Exchange) -> str:
+def _ended(exchange: Exchange, *, runs_tools: bool) -> str:
     """How an answer ended, in a few words."""
     if exchange.status == "interrupted":
         return "stopped; what had come is kept"
     made = getattr(exchange.usage, "output_total", None)
     tokens = "" if made is None else f", {count(made, 'token')}"
-    return f"done{tokens}" if exchange.status == "complete" else f"{exchange.status}{tokens}"
+    ended = "done" if exchange.status == "complete" else exchange.status
+    return f"{ended}{tokens}{_not_run(exchange, runs_tools=runs_tools)}"
+
+
+def _not_run(exchange: Exchange, *, runs_tools: bool) -> str:
+    """What is to be told where an answer ends with calls: nobody has run them, and how that is done."""
+    import llmneutral
+
+    content = () if exchange.message is None else exchange.message.content
+    called = dict.fromkeys([each.name for each in content if isinstance(each, llmneutral.ActionCallMessageContent)])
+    if not called:
+        return ""
+    told = f"; {', '.join(called)} {'was' if len(called) == 1 else 'were'} called, and not run"
+    return told if runs_tools else f"{told}: widgets.Conversation(stack, run_tools=True) runs the stack's functions"
