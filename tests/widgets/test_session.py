@@ -71,7 +71,7 @@ def test_only_what_may_be_sent_is_and_the_rest_stays_in_the_list() -> None:
     assert conversation.marks() == {
         **dict.fromkeys((2, 3), "failed, not sent"),
         **dict.fromkeys((4, 5), "incomplete, not sent"),
-        **dict.fromkeys((6, 7), "interrupted"),
+        7: "interrupted",
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pandas
+import pytest
 
 from llmneutral_widgets.tables import usage_frame
 from llmneutral_widgets.views.usage import COLUMNS
@@ -42,6 +43,16 @@ def test_it_shows_itself_and_what_is_made_of_it_is_ordinary() -> None:
         pickle.loads(pickle.dumps(frame[:])),
     ):
         assert type(made) is pandas.DataFrame
+
+
+def test_a_word_of_the_table_names_its_column() -> None:
+    for frame in (usage_frame(ROWS), usage_frame(ROWS, "provider")):
+        with pytest.raises(KeyError, match="the column that the table calls 'input' is 'input_total'"):
+            frame["input"]
+    with pytest.raises(KeyError, match=r"^'tok'$"):
+        usage_frame(ROWS)["tok"]
+    with pytest.raises(KeyError, match=r"^'tok/s'$"):  # sums have no speed
+        usage_frame(ROWS, "provider")["tok/s"]
 
 
 def test_no_calls() -> None:

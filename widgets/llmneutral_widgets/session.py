@@ -238,11 +238,13 @@ class Conversation:
     def marks(self) -> dict[int, str]:
         """Returns what is to be said of messages: that they are stale, or failed and are not sent."""
         found: dict[int, str] = {}
-        for number, (_, turn) in enumerate(_laid(self.turns)):
+        laid = _laid(self.turns)
+        for number, (_, turn) in enumerate(laid):
             if turn is None:
                 continue
             said = [] if is_sent(turn.exchange) else [f"{turn.exchange.status}, not sent"]
-            said += ["interrupted"] if not said and turn.exchange.status == "interrupted" else []
+            is_cut = turn.exchange.status == "interrupted" and _is_last(laid, number)
+            said += ["interrupted"] if is_cut and not said else []
             said += ["stale"] if turn.is_stale else []
             if said:
                 found[number] = ", ".join(said)
@@ -258,10 +260,9 @@ class Conversation:
         return {number: _maker(turn.exchange) for number, turn in self._answers() if turn.exchange.provider}
 
     def _answers(self) -> Iterator[tuple[int, Turn]]:
-        found = _laid(self.turns)
-        for number, (message, turn) in enumerate(found):
-            is_last = number + 1 == len(found) or found[number + 1][1] is not turn
-            if turn is not None and is_last and message.is_assistant():
+        laid = _laid(self.turns)
+        for number, (message, turn) in enumerate(laid):
+            if turn is not None and _is_last(laid, number) and message.is_assistant():
                 yield number, turn
 
     def _place(self, key: Key | None) -> int | None:
@@ -291,6 +292,11 @@ def _laid(turns: Sequence[Turn]) -> list[tuple[Any, Turn | None]]:
     told: list[tuple[Any, Turn | None]] = [(message, turn) for turn in turns for message in turn.said]
     frame = [(standing, None)] if standing is not None and standing.to_text() else []
     return [*told[:lead], *frame, *told[lead:]]
+
+
+def _is_last(laid: Sequence[tuple[Any, Turn | None]], number: int) -> bool:
+    """Whether a message is the last one of its turn."""
+    return number + 1 == len(laid) or laid[number + 1][1] is not laid[number][1]
 
 
 def in_order(exchanges: Iterable[Exchange]) -> list[Any]:

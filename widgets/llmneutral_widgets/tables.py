@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from llmneutral_widgets import limits
-from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, UNKNOWN, summed, usage_page
+from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, SHORT, UNKNOWN, summed, usage_page
 
 _FLOATS = ("first_delta_s", "total_s", "tokens_per_s", "cost")
 
@@ -70,6 +70,14 @@ def _frame_class() -> Any:
         @property
         def _constructor(self) -> Any:
             return pandas.DataFrame
+
+        def __getitem__(self, key: Any) -> Any:
+            try:
+                return super().__getitem__(key)
+            except KeyError:
+                if not isinstance(key, str) or SHORT.get(key) not in self.columns:
+                    raise
+                raise KeyError(f"the column that the table calls {key!r} is {SHORT[key]!r}") from None
 
         def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
             return {"text/html": self.usage_page, "text/plain": f"{self.usage_text}\n{self.to_string(max_rows=20)}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmneutral import CONFIGS
-from llmneutral_widgets.views.configs import ABOUT, UNLISTED, configs_page, label, lacking, offered, remedy
+from llmneutral_widgets.views.configs import ABOUT, UNLISTED, configs_page, label, lacking, offered, picked_page, remedy
 from tests.widgets.closed_set import outside_views
 
 ROW = {"name": "openai", "api_mode": "codex_responses", "model": "gpt-6-luna", "sdk": "openai", "sdk_installed": True}
@@ -97,3 +97,12 @@ def test_a_table_says_what_else_is_missing_and_begins_with_who_can_answer() -> N
     told = "no model: %provider openai/MODEL"
     assert f'<b class="tag warn">not ready</b><span title="{told}"> {told}</span>' in output
     assert output.index("embedded model") < output.index(">openai<")
+
+
+def test_a_pick_is_one_line_with_the_table_folded_below() -> None:
+    output = picked_page([ROW, {**ROW, "name": "local"}], "local", "local · smollm2")
+    line, table = output.split("<details>")
+    assert "<b>local · smollm2</b> answers" in line
+    assert table.startswith("<summary>2 providers, and what each of them lacks</summary>")
+    assert "in effect" in table
+    assert outside_views(output) == []

@@ -29,3 +29,8 @@ def test_a_picture_has_its_words_beside_it() -> None:
 
 def test_a_picture_that_is_too_big_is_left_out() -> None:
     assert "<img" not in spending_part(ROWS, b"x" * (LARGEST + 1))
+
+
+def test_a_sum_of_which_not_all_is_known_says_so_as_in_the_table() -> None:
+    rows = [*ROWS, {**ROWS[0], "input_total": None}]
+    assert spent_words(rows) == "tokens in → out: anthropic ≥ 812 → 192 · local – → –"

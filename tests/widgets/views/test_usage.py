@@ -13,6 +13,7 @@ from llmneutral_widgets.views.usage import (
     EMPTY,
     FREE,
     MOST,
+    SHORT,
     money,
     priced_by,
     summed,
@@ -63,7 +64,7 @@ def test_rows_of_ones_own_show_the_columns_they_have() -> None:
 def test_every_column_says_what_it_means() -> None:
     output = usage_page(ROWS)
     shown = lines(output)[0]
-    told = re.findall(r"<li><b>([^<]+)</b>: [^<]{12,}</li>", output)
+    told = re.findall(r"<li><b>([^<]+)</b>(?: \(<code>\w+</code>\))?: [^<]{12,}</li>", output)
     assert told == shown
     assert output.count("<th title=") + output.count('title="') >= len(shown)
     assert "what the columns mean" in usage_page(ROWS, by="model")
@@ -157,3 +158,13 @@ def test_headings() -> None:
     output = usage_page(ROWS)
     assert output.count('scope="col"') == 13
     assert output.count('scope="row"') == 1
+
+
+def test_the_legend_names_the_columns_of_the_data_frame_where_they_are_called_otherwise() -> None:
+    output = usage_page(ROWS)
+    for head, key in SHORT.items():
+        if f">{head}</th>" in output:
+            assert f"<b>{head}</b> (<code>{key}</code>): " in output
+    assert SHORT["input"] == "input_total"
+    assert "<b>model</b>: " in output
+    assert "<b>input</b> (<code>input_total</code>): " in usage_page(ROWS, by="model")

@@ -12,7 +12,7 @@ from llmneutral_widgets.notes import calm
 from llmneutral_widgets.panels.base import Panel
 from llmneutral_widgets.providers import Providers, with_model
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import configs_page, label, offered, remedy
+from llmneutral_widgets.views.configs import label, offered, picked_page, remedy
 
 
 class ProviderPicker(Panel):
@@ -143,12 +143,14 @@ class ProviderPicker(Panel):
         self.status.layout.display = None if text else "none"
 
     def static(self) -> Bundle:
-        """Returns the table of configs."""
+        """Returns who answers, with the table of configs folded below."""
         import llmneutral
 
-        name = llmneutral.Defaults.drivers_config.name
-        shown = configs_page(offered(plain(self.providers.rows()), name), current=name)
-        return Bundle({"text/html": str(shown), "text/plain": f"Provider: {name}"})
+        config = llmneutral.Defaults.drivers_config
+        rows = offered(plain(self.providers.rows()), config.name)
+        said = " · ".join([plain(str(each)) for each in (config.name, config.model) if each])
+        data = {"text/html": str(picked_page(rows, config.name, said)), "text/plain": f"Provider: {config.name}"}
+        return Bundle(data)
 
     def show(self) -> None:
         """Shows it, as things are now."""

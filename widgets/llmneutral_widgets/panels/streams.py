@@ -44,7 +44,7 @@ class DeltaView(Panel):
         self._stopped: str | None = None
         self._badges: list[str] = []
         self.slider = ipywidgets.IntSlider(
-            description="Chunk", min=1, max=1, value=1, layout={"width": "32em", "max_width": "100%"}
+            description="Chunk", min=1, max=1, value=1, layout={"flex": "1 1 32em", "max_width": "80em"}
         )
         steps = [
             button(text, self.guarded(self._stepper(by)), tip=f"One chunk {where}")

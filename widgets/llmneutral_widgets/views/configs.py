@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmneutral_widgets.views.page import LEFT, Html, badge, join, line, page, tag
+from llmneutral_widgets.views.page import LEFT, Html, badge, count, fold, join, line, page, tag
 
 _HEADS = ("name", "API mode", "model", "SDK", "key")
 ABOUT = {
@@ -88,6 +88,18 @@ def label(row: Row) -> str:
     return f"{row.get('name')} ({'; '.join(said)})" if said else str(row.get("name"))
 
 
+def picked_page(rows: Sequence[Row], current: str, said: str) -> Html:
+    """Returns who answers in one line, with the table of configs folded below it.
+
+    Args:
+        rows: As of `configs_page`.
+        current: Name of the config in effect.
+        said: Who answers, in words.
+    """
+    others = fold(f"{count(len(rows), 'provider')}, and what each of them lacks", _table(rows, current))
+    return page(tag("p", tag("b", said), " answers"), others, sections=("usage",))
+
+
 def configs_page(rows: Sequence[Mapping[str, Any]], *, current: str | None = None) -> Html:
     """Returns the table of configs as one output.
 
@@ -95,11 +107,14 @@ def configs_page(rows: Sequence[Mapping[str, Any]], *, current: str | None = Non
         rows: What `DriversConfig.status()` tells, as plain data; of a key only whether it is set.
         current: Name of the config in effect.
     """
+    return page(_table(rows, current), sections=("usage",))
+
+
+def _table(rows: Sequence[Row], current: str | None) -> Html:
     heads = tag("tr", *[tag("th", name, scope="col", style=LEFT) for name in _HEADS])
     shown = sorted(rows, key=lambda row: lacking(row) is not None)
     body = [_row(row, row.get("name") == current) for row in shown]
-    table = tag("table", tag("thead", heads), tag("tbody", *body))
-    return page(tag("div", table, class_="wide"), sections=("usage",))
+    return tag("div", tag("table", tag("thead", heads), tag("tbody", *body)), class_="wide")
 
 
 def _row(row: Mapping[str, Any], is_current: bool) -> Html:

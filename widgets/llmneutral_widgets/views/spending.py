@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from llmneutral_widgets.views.page import Html, join, part, tag
-from llmneutral_widgets.views.usage import EMPTY, GROUPS, UNKNOWN
+from llmneutral_widgets.views.usage import EMPTY, GROUPS, summed
 
 LARGEST = 64 * 1024
 """Bytes of a picture that is shown; a bigger one is told in words."""
@@ -25,11 +25,16 @@ class Spent(NamedTuple):
 
 def spent(rows: Sequence[Row]) -> list[Spent]:
     """Returns the tokens that went to each provider and came back, those that told most first."""
+    groups = _by_provider(rows).items()
+    found = [Spent(name, _sum(rows, "input_total"), _sum(rows, "output_total")) for name, rows in groups]
+    return sorted(found, key=lambda each: -((each.given or 0) + (each.made or 0)))
+
+
+def _by_provider(rows: Sequence[Row]) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(GROUPS["provider"](row), []).append(row)
-    found = [Spent(name, _sum(rows, "input_total"), _sum(rows, "output_total")) for name, rows in groups.items()]
-    return sorted(found, key=lambda each: -((each.given or 0) + (each.made or 0)))
+    return groups
 
 
 def _sum(rows: Sequence[Row], key: str) -> int | None:
@@ -38,13 +43,11 @@ def _sum(rows: Sequence[Row], key: str) -> int | None:
 
 
 def spent_words(rows: Sequence[Row]) -> str:
-    """Returns tokens by provider in one line: `tokens in → out: anthropic 812 → 96 · local – → –`."""
-    said = [f"{name} {_number(given)} → {_number(made)}" for name, given, made in spent(rows)]
+    """Returns tokens by provider in one line, `≥` where not all are known: `tokens in → out: anthropic ≥ 812 → 96`."""
+    groups = _by_provider(rows)
+    sums = [(each.provider, summed(groups[each.provider])) for each in spent(rows)]
+    said = [f"{name} {found['input_total']} → {found['output_total']}" for name, found in sums]
     return f"tokens in → out: {' · '.join(said)}" if said else EMPTY
-
-
-def _number(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}"
 
 
 def spending_part(rows: Sequence[Row], picture: bytes | None = None) -> Html:

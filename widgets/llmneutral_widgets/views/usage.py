@@ -61,6 +61,8 @@ _MEANINGS = {
     "tokens_per_s": "tokens a second, once it had begun",
     "cost": "what it costs; – where no price is known",
 }
+SHORT = {head: key for key, head in _HEADS.items() if head != key}
+"""What a column is called above its numbers -> its name in a DataFrame."""
 _CALL_HEADS = tuple([key for key in _HEADS if key != "calls"])
 _GROUP_HEADS = tuple("calls input_total cache_read cache_write output_total reasoning total total_s cost".split())
 
@@ -94,9 +96,17 @@ def usage_page(rows: Sequence[Row], *, by: str | None = None, prices: str = "", 
 
 
 def _legend(keys: Sequence[str]) -> Html:
-    """What the columns mean, to be opened: a word above a number is too short to say it."""
-    items = [tag("li", tag("b", _HEADS[key]), f": {_MEANINGS[key]}") for key in keys if key in _MEANINGS]
+    """What the columns mean, to be opened: a word above a number is too short to say it.
+
+    Where a DataFrame calls the column by another name, that stands beside it.
+    """
+    items = [tag("li", *_named(key), f": {_MEANINGS[key]}") for key in keys if key in _MEANINGS]
     return fold("what the columns mean", tag("ul", *items), class_="legend")
+
+
+def _named(key: str) -> list[Any]:
+    head = _HEADS[key]
+    return [tag("b", head), *([] if head == key else [" (", tag("code", key), ")"])]
 
 
 def _told(rows: Sequence[Row]) -> list[str]:
