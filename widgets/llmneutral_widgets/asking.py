@@ -222,6 +222,7 @@ class _Call:
             name=question.conversation,
             created=self.created,
             **question.asked.told(),
+            history=self._history(),
             messages=question.sent.added,
             response=llmneutral.NormalizedResponse(llmneutral.Message("assistant", said)),
             error=error if isinstance(error, Exception) else None,
@@ -267,7 +268,12 @@ class _Call:
             requests=requests,
             execution_count=question.execution_count,
         )
-        return msgspec.structs.replace(made, history={"messages": question.sent.earlier, "sent": is_sent(made)})
+        return msgspec.structs.replace(made, history={**self._history(), "sent": is_sent(made)})
+
+    def _history(self) -> dict[str, Any]:
+        """How much went along, and where the question stands in its conversation."""
+        sent = self.question.sent
+        return {"messages": sent.earlier, **({} if sent.place is None else sent.place.history(self.id))}
 
     def _requests(self) -> tuple[Request, ...]:
         """Each request with its recording; where all of these are too long, the first ones lose theirs, and say it."""

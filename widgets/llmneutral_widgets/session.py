@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from llmneutral_widgets.cells import Key, Run
-from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, usage_rows
+from llmneutral_widgets.exchange import Exchange, Exchanges, new_id, tool_record, usage_rows
 from llmneutral_widgets.lines.options import OptionError, nearest
 from llmneutral_widgets.lines.prompt_line import STACK
+from llmneutral_widgets.places import Place, turn_of, without_begun
 from llmneutral_widgets.pricing import OwnPrices, priced
 from llmneutral_widgets.providers import Providers
 from llmneutral_widgets.views.answer import maker
@@ -39,11 +40,13 @@ class Turn(msgspec.Struct):
         exchange: The question and its answer.
         key: The cell that asked; None where cells have no ids.
         is_stale: Whether something before it was asked anew since.
+        is_brought: Whether it was loaded: no cell of this session asked it.
     """
 
     exchange: Exchange
     key: Key | None = None
     is_stale: bool = False
+    is_brought: bool = False
 
     @property
     def messages(self) -> list[Any]:
@@ -71,6 +74,7 @@ class Sent(NamedTuple):
             begins here. With the number of earlier messages it tells a reader of the file what was sent.
         earlier: How many earlier messages go along.
         replaced: Whether the question replaces a system text that was set before.
+        place: Where it stands; None where it stands in no conversation.
     """
 
     messages: tuple[Any, ...]
@@ -78,6 +82,7 @@ class Sent(NamedTuple):
     parent: str | None
     earlier: int
     replaced: bool
+    place: Place | None = None
 
 
 def is_sent(exchange: Exchange) -> bool:
@@ -101,6 +106,7 @@ class Conversation:
     def __init__(self, name: str = DEFAULT) -> None:
         self.name = name
         self.turns: list[Turn] = []
+        self._latest = 0  # the highest number of a turn so far, of those that were taken out too
         self.followers: list[Callable[[], None]] = []
 
     def tell(self) -> None:
@@ -141,6 +147,23 @@ class Conversation:
             parent=chain[-1].exchange.id if chain else None,
             earlier=len([message for message in told if not message.is_system()]),
             replaced=system is not None and standing is not None and bool(standing.to_text()) and wanted != standing,
+            place=self._spot(None, []) if new else self._spot(self._place(key), before),
+        )
+
+    def _spot(self, at: int | None, before: Sequence[Turn]) -> Place:
+        """Where the question of a turn, or a new one, stands; what was loaded is kept by the first that is asked."""
+        turns = [] if not before and at is None else self.turns
+        own = [turn for turn in turns if not turn.is_brought]
+        keepers = [turn for turn in own if "begun" in turn.exchange.history]
+        is_keeper = not keepers or (at is not None and keepers[0] is turns[at])
+        number = 0 if at is None else turn_of(turns[at].exchange)
+        if at is not None and turns[at] is turns[-1] and number < self._latest:
+            number = 0  # those after it were taken out: a new number tells that they stand before it no more
+        return Place(
+            part=own[0].exchange.history.get("part") if own else None,
+            turn=number or self._latest + 1,
+            after=turn_of(before[-1].exchange) if before and not before[-1].is_brought else 0,
+            begun=tuple([turn.exchange for turn in turns if turn.is_brought]) if is_keeper else (),
         )
 
     def put(self, key: Key | None, exchange: Exchange) -> None:
@@ -148,6 +171,7 @@ class Conversation:
         for turn in self.turns:  # only the newest recording is kept: they are long
             if turn.exchange.deltas or turn.exchange.requests:
                 turn.exchange = msgspec.structs.replace(turn.exchange, deltas=(), lost_chunks=0, requests=())
+        self._latest = max(self._latest, turn_of(exchange))
         at = self._place(key)
         if at is None:
             self.turns.append(Turn(exchange, key))
@@ -159,6 +183,7 @@ class Conversation:
     def load(self, stack: Any) -> None:
         """Takes a stack in the place of what there is: it is one turn, with its tools, answer's form and settings."""
         import llmneutral
+        from llmneutral_widgets.bundles import schema_of
 
         opening = Exchange(
             id=new_id(),
@@ -167,9 +192,11 @@ class Conversation:
             history={"loaded": True},
             settings=dict(stack.settings),
             messages=tuple(stack.messages),
+            tools=[tool_record(tool) for tool in stack.tools],
+            output_schema=schema_of(stack),
             stack=llmneutral.PromptStack(stack.messages, **_own_of(stack)),
         )
-        self.turns = [Turn(opening)]
+        self.turns = [Turn(opening, is_brought=True)]
 
     def frame(self) -> dict[str, Any]:
         """Returns what a loaded stack brought beside its messages, as keywords of a PromptStack; options win over it.
@@ -185,10 +212,11 @@ class Conversation:
 
     def resume(self, exchanges: Iterable[Exchange]) -> None:
         """Takes exchanges of a file in the place of what there is; no cell of this notebook made them."""
-        self.turns = [
-            Turn(msgspec.structs.replace(exchange, name=self.name, messages=exchange.question, rounds=exchange.later))
-            for exchange in exchanges
+        told = [
+            msgspec.structs.replace(without_begun(each), name=self.name, messages=each.question, rounds=each.later)
+            for each in exchanges
         ]
+        self.turns = [Turn(exchange, is_brought=True) for exchange in told]
 
     def forget(self, cell_id: str, kept: Iterable[Key]) -> None:
         """Takes out what a cell had asked and asks no more; what was asked after that is stale."""

@@ -25,6 +25,7 @@ from llmneutral_widgets.ipynb.lacking import lacking
 from llmneutral_widgets.ipynb.notebook_file import LOAD, MAJOR, MINOR, NotebookError, node_of
 from llmneutral_widgets.lines.options import OptionError
 from llmneutral_widgets.lines.prompt_line import parse_prompt
+from llmneutral_widgets.places import unplaced, without_begun
 from llmneutral_widgets.session import DEFAULT, is_sent
 from llmneutral_widgets.views.page import visible
 
@@ -173,9 +174,11 @@ def _is_answer(message: Any) -> bool:
 def linked(exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Returns exchanges whose chain lies within them, and whose ids differ.
 
-    Where one goes on from what is not among them (it was asked again since), it goes on from the one before it.
+    Where one goes on from what is not among them (it was asked again since), it goes on from the one before it. Their
+    places are told only if they are those of one part of a conversation; what that began with is among them.
     """
     found: list[Exchange] = []
+    is_part = len({each.history.get("part") for each in exchanges}) == 1
     ids: set[str] = set()
     last: str | None = None
     for exchange in exchanges:
@@ -185,7 +188,8 @@ def linked(exchanges: Sequence[Exchange]) -> list[Exchange]:
         parent = exchange.parent
         if parent is not None and parent not in ids:
             parent = last
-        found.append(msgspec.structs.replace(exchange, id=id, parent=parent))
+        kept = without_begun(exchange) if is_part else unplaced(exchange)
+        found.append(msgspec.structs.replace(kept, id=id, parent=parent))
         ids.add(id)
         last = id if is_sent(exchange) else last
     return found

@@ -17,6 +17,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, SchemaError
 from llmneutral_widgets.ipynb.notebook_file import Cell, NotebookError, data_of, joined, near, open_notebook
+from llmneutral_widgets.ipynb.parts import Lines, left_out
 from llmneutral_widgets.session import in_order, is_sent
 from llmneutral_widgets.views.answer import summary_line
 from llmneutral_widgets.views.page import count, line, visible
@@ -34,12 +35,14 @@ class Found(msgspec.Struct, frozen=True, eq=False):
         nth: How many exchanges of that cell stand before it.
         is_aside: Whether it is an answer beside the first, of several that were asked the same: the conversation goes
             on with the first.
+        begun: The exchanges that its conversation began with, which no cell of this notebook asked, if it keeps them.
     """
 
     exchange: Exchange
     cell: Cell
     nth: int = 0
     is_aside: bool = False
+    begun: tuple[Exchange, ...] = ()
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -95,30 +98,32 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             raise NotebookError(f"{self.name} holds no exchange {id}; {near(id, [e.id for e in self.exchanges])}")
         return found
 
+    def lines(self) -> Lines:
+        """Returns which exchange stands before which."""
+        own = [each.exchange for each in self.found if not each.is_aside]
+        aside = [each.exchange for each in self.found if each.is_aside]
+        return Lines(own, {each.exchange.id: each.begun for each in self.found if each.begun}, aside)
+
     def chain(self, id: str) -> Exchanges:
         """Returns an exchange and those it goes on from, the first one first.
 
-        Where the chain is broken (`notes` say it), it begins behind the break.
+        Where one of them is not in the notebook, it is the one that was asked again in its place; where there is none,
+        the chain begins behind the break (`notes` say it).
 
         Raises:
             NotebookError: If there is no such exchange.
         """
-        known = {each.exchange.id: each.exchange for each in self.found}
-        at: Exchange | None = self.exchange(id)
-        way: dict[str, Exchange] = {}
-        while at is not None and at.id not in way:
-            way[at.id] = at
-            at = known.get(at.parent or "")
-        return Exchanges(reversed(way.values()))
+        return Exchanges(self.lines().chain(self.exchange(id)))
 
-    def conversation(self, name: str | None = None) -> Exchanges:
+    def conversation(self, name: str | None = None, part: int | None = None) -> Exchanges:
         """Returns the exchanges that make up a conversation, as far as they are sent along with the next question.
 
         Args:
             name: Name of the conversation; by default the one that was asked last.
+            part: Which part of it, counted from 1, where it began anew (by `--new`); by default the last one.
 
         Raises:
-            NotebookError: If there is no conversation of this name.
+            NotebookError: If there is no conversation of this name, or no such part.
         """
         names = self.names
         if name is None:
@@ -127,20 +132,24 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             name = names[-1]
         elif name not in names:
             raise NotebookError(f"{self.name} holds no conversation {name}; {near(name, names)}")
-        own = [each.exchange for each in self.found if each.exchange.name == name and not each.is_aside]
-        last = next((exchange for exchange in reversed(own) if is_sent(exchange)), None)
-        return Exchanges() if last is None else self.chain(last.id)
+        parts = self.lines().parts(name)
+        if part is None:
+            return Exchanges(parts[-1].exchanges) if parts else Exchanges()
+        if not 1 <= part <= len(parts):
+            raise NotebookError(f"{self.name}: conversation {name} has {count(len(parts), 'part')}, and no part {part}")
+        return Exchanges(parts[part - 1].exchanges)
 
-    def stack(self, name: str | None = None) -> Any:
+    def stack(self, name: str | None = None, part: int | None = None) -> Any:
         """Returns a conversation as a PromptStack: what the next question goes on from.
 
         Args:
-            name: Name of the conversation; by default the one that was asked last.
+            name: As of `conversation`.
+            part: As of `conversation`.
 
         Raises:
-            NotebookError: If there is no conversation of this name.
+            NotebookError: If there is no conversation of this name, or no such part.
         """
-        exchanges = self.conversation(name)
+        exchanges = self.conversation(name, part)
         return llmneutral.PromptStack(in_order(exchanges), **_form(exchanges[-1:]))
 
     def sent(self, id: str) -> Any:
@@ -213,7 +222,7 @@ def extract_exchanges(node: Any) -> Extract:
     for cell in notebook.cells:
         number = 0
         for exchange, is_aside in exchanges_of(cell, notes):
-            found = Found(exchange, cell, number, is_aside)
+            found = Found(exchange, cell, number, is_aside, tuple(begun_of(exchange, cell, notes)))
             number += 1
             _keep(found, seen, notes)
         if not number and cell.kind == "code" and _ASKS.search(cell.source):
@@ -223,11 +232,10 @@ def extract_exchanges(node: Any) -> Extract:
                 silent.append(Missing(cell, _why(cell)))
     found_all = sorted(seen.values(), key=lambda each: (each.cell.number, each.nth))
     notes += [note for each in found_all for note in cuts_of(each.exchange, each.cell)]
-    notes += _breaks(found_all)
     if mistyped:
         notes.append(f"mistyped, so nobody was asked: {', '.join([cell.place for cell in mistyped])}")
-    told = tuple(scrub.plain(notes))
-    return Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent), notes=told)
+    made = Extract(name=notebook.name, found=tuple(found_all), missing=tuple(silent))
+    return msgspec.structs.replace(made, notes=tuple(scrub.plain([*notes, *_breaks(made)])))
 
 
 def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]]:
@@ -260,6 +268,22 @@ def exchanges_of(cell: Cell, notes: list[str]) -> Iterator[tuple[Exchange, bool]
             except SchemaError as error:
                 notes.append(f"{cell.place}, beside the first answer: {line(visible(str(error)), 200)}")
         yield from _in_time(told)
+
+
+def begun_of(exchange: Exchange, cell: Cell, notes: list[str]) -> Iterator[Exchange]:
+    """Gives the exchanges that a conversation began with, where an exchange keeps them.
+
+    Args:
+        exchange: The exchange.
+        cell: Where it stands.
+        notes: What cannot be read is added here.
+    """
+    given = exchange.history.get("begun")
+    for record in given if isinstance(given, list | tuple) else ():
+        try:
+            yield _exchange(record)
+        except SchemaError as error:
+            notes.append(f"{cell.place}, of what the conversation began with: {line(visible(str(error)), 200)}")
 
 
 def _in_time(told: Sequence[Exchange]) -> list[tuple[Exchange, bool]]:
@@ -357,19 +381,12 @@ def _keep(found: Found, seen: dict[str, Found], notes: list[str]) -> None:
         seen[id] = found
 
 
-def _breaks(found: Sequence[Found]) -> list[str]:
+def _breaks(made: Extract) -> list[str]:
     """What is to be said of chains that end in nothing, or nowhere."""
-    parents = {each.exchange.id: each.exchange.parent for each in found}
-    notes = [
-        f"{each.cell.place}: its exchange goes on from {line(visible(parent), 40)}, which is not in this notebook: "
-        "its cell was run again since, or it was loaded or deleted"
-        for each in found
-        if (parent := each.exchange.parent) is not None and parent not in parents
-    ]
-    circles = _circles(parents)
-    return notes + [
-        f"{each.cell.place}: its exchange goes on from itself" for each in found if each.exchange.id in circles
-    ]
+    places = {each.exchange.id: each.cell.place for each in made.found}
+    circles = _circles({each.exchange.id: each.exchange.parent for each in made.found})
+    around = [f"{places[id]}: its exchange goes on from itself" for id in places if id in circles]
+    return [*left_out(made.lines(), places), *around]
 
 
 def _circles(parents: Mapping[str, str | None]) -> set[str]:
