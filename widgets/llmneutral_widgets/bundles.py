@@ -7,6 +7,7 @@ the user.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -98,8 +99,23 @@ def bundle_of(value: Any, source: Any = None) -> Bundle:
     try:
         return _made(value, source)
     except Exception as error:  # noqa: BLE001 - a view that fails must not fail the cell
-        said = visible(f"{scrub.builtin_repr(value)}\ncould not be shown: {type(error).__name__}: {error}")
-        return Bundle({"text/plain": said})
+        return unshown(value, error)
+
+
+def unshown(value: Any, error: Exception) -> Bundle:
+    """Returns the bundle of a value whose view has failed: its repr and why; an answer has its text and record, too."""
+    said = [scrub.builtin_repr(value), f"could not be shown: {type(error).__name__}: {error}"]
+    kept: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    with contextlib.suppress(Exception):  # what has failed may be just that
+        if isinstance(value, Exchange):
+            kept, metadata = {MIME: folded(value.to_json())}, _keys(value)
+            said.append(str(value.text))
+    return Bundle({"text/plain": visible("\n".join([each for each in said if each])), **kept}, metadata)
+
+
+def _keys(exchange: Exchange) -> dict[str, Any]:
+    return {"llmneutral": {"schema": SCHEMA, "exchange_id": exchange.id, "cell_id": exchange.cell_id}}
 
 
 def _made(value: Any, source: Any) -> Bundle:
@@ -138,13 +154,12 @@ def _library_bundle(value: Any, source: Any) -> Bundle:
 def exchange_bundle(exchange: Exchange) -> Bundle:
     """Returns what is published, and saved, of an exchange."""
     record = exchange.to_json()
-    keys = {"schema": SCHEMA, "exchange_id": exchange.id, "cell_id": exchange.cell_id}
-    data = {"text/plain": summary_line(record), MIME: folded(record)}
+    data, keys = {"text/plain": summary_line(record), MIME: folded(record)}, _keys(exchange)
     if exchange.status == "dry_run" and exchange.conversions:
         shown = conversions_bundle(exchange.conversions, exchange.stack)
-        return Bundle({"text/html": shown.data["text/html"], **data}, {"llmneutral": keys}, shown.printed)
+        return Bundle({"text/html": shown.data["text/html"], **data}, keys, shown.printed)
     html = str(exchange_page(record, limits.current()))
-    return Bundle({"text/html": html, **data}, {"llmneutral": keys}, lambda width: exchange_text(record, width))
+    return Bundle({"text/html": html, **data}, keys, lambda width: exchange_text(record, width))
 
 
 def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
@@ -154,12 +169,11 @@ def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
     first, *others = map(folded, records)
     html = str(comparison_page(records, limits.current()))
     data = {"text/html": html, "text/plain": text, MIME: {**first, "others": others}}
-    keys = {"schema": SCHEMA, "exchange_id": exchanges[0].id, "cell_id": exchanges[0].cell_id}
 
     def printed(width: int) -> str:
         return "\n\n".join([exchange_text(record, width) for record in records])
 
-    return Bundle(data, {"llmneutral": keys}, printed)
+    return Bundle(data, _keys(exchanges[0]), printed)
 
 
 def stack_bundle(stack: Any, **view: Any) -> Bundle:

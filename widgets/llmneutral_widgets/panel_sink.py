@@ -12,6 +12,8 @@ from time import perf_counter
 from typing import Any
 
 from llmneutral_widgets import limits
+from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.drawing import Drawing
 from llmneutral_widgets.exchange import Exchange, error_record
 from llmneutral_widgets.scrub import Secrets, current_secrets, plain
 from llmneutral_widgets.segments import Segments
@@ -31,7 +33,7 @@ _ROOM = 100_000
 _WIDE = {"width": "auto", "margin": "0"}
 
 
-class PanelSink:
+class PanelSink(Drawing):
     """Shows an answer in a box of a panel; any thread may push to it. What comes after the end is ignored.
 
     Args:
@@ -53,16 +55,14 @@ class PanelSink:
         self._groups: list[Any] = []
         self._shared: dict[str, Any] = {}
 
-    def start(self, request: Mapping[str, Any]) -> None:
-        """Begins; the first frame is shown at once."""
+    def _start(self, request: Mapping[str, Any]) -> None:
         with self._lock:
             secrets = current_secrets()
             self._progress = Progress(request, secrets)
             self._begin_text()
             self._show()
 
-    def push(self, delta: Any) -> None:
-        """Takes a delta, and shows a frame if one is due."""
+    def _push(self, delta: Any) -> None:
         with self._lock:
             if self._is_over:
                 return
@@ -74,10 +74,10 @@ class PanelSink:
             if delta.kind in ("text", "refusal"):
                 self._text.add(delta.content.text or "")
             if self._throttle.is_due():
+                self._throttle.shown()  # one that fails is not tried again before the next is due
                 self._show()
 
-    def finish(self, exchange: Exchange) -> None:
-        """Shows the whole."""
+    def _finish(self, exchange: Exchange) -> None:
         with self._lock:
             if self._is_over:
                 return
@@ -89,15 +89,18 @@ class PanelSink:
             else:
                 self._replace(self._fitted(record))
 
-    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
-        """Shows what there is, and why it is not more."""
+    def _abort(self, exchange: Exchange | None, error: BaseException) -> None:
         if exchange is not None:
-            self.finish(exchange)
+            self._finish(exchange)
             return
         with self._lock:
             if not self._is_over:
                 self._is_over = True
                 self._replace(_body(error_body(plain(error_record(error)))))
+
+    def _tell(self, bundle: Bundle) -> None:
+        with self._lock:
+            self._replace(_body(tag("pre", bundle.data["text/plain"])))
 
     # ------------------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from time import perf_counter
 from typing import Any, Protocol, TextIO
 
 from llmneutral_widgets import limits
-from llmneutral_widgets.bundles import Bundle, bundle_of, exchanges_bundle
-from llmneutral_widgets.exchange import Exchange, error_record
+from llmneutral_widgets.bundles import Bundle, bundle_of
+from llmneutral_widgets.drawing import Drawing
+from llmneutral_widgets.exchange import Exchange, Exchanges, error_record
 from llmneutral_widgets.scrub import Secrets, builtin, clean, current_secrets, plain
 from llmneutral_widgets.segments import fence_after
 from llmneutral_widgets.views.answer import (
@@ -259,7 +260,7 @@ def frame(progress: Progress) -> Bundle:
 # Sinks
 
 
-class DisplaySink:
+class DisplaySink(Drawing):
     """One output of a notebook: frames while the answer comes, and in the end the whole, which is saved.
 
     Args:
@@ -273,24 +274,24 @@ class DisplaySink:
         self._progress = Progress({}, Secrets())
         self._handle: Handle | None = None
 
-    def start(self, request: Mapping[str, Any]) -> None:
-        """Begins; the first frame is shown at once."""
+    def _start(self, request: Mapping[str, Any]) -> None:
         self._progress = Progress(request, current_secrets())
         self._show(frame(self._progress))
 
-    def push(self, delta: Any) -> None:
-        """Takes a delta, and shows a frame if one is due."""
+    def _push(self, delta: Any) -> None:
         self._progress.add(delta)
         if self._throttle.is_due() or self._progress.is_before_a_wait(delta):
+            self._throttle.shown()  # one that fails is not tried again before the next is due
             self._show(frame(self._progress))
 
-    def finish(self, exchange: Exchange) -> None:
-        """Shows the whole."""
+    def _finish(self, exchange: Exchange) -> None:
         self._show(bundle_of(exchange))
 
-    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
-        """Shows what there is, and why it is not more."""
+    def _abort(self, exchange: Exchange | None, error: BaseException) -> None:
         self._show(bundle_of(error if exchange is None else exchange))
+
+    def _tell(self, bundle: Bundle) -> None:
+        self._show(bundle)
 
     def _show(self, bundle: Bundle) -> None:
         if self._handle is None:
@@ -322,6 +323,7 @@ class Columns:
             change()
             if is_frame and not self._throttle.is_due():
                 return
+            self._throttle.shown()  # as above
             bundle = self._bundle()
             if self._handle is None:
                 self._handle = self._publish(bundle)
@@ -332,13 +334,18 @@ class Columns:
     def _bundle(self) -> Bundle:
         done = [sink.exchange for sink in self.sinks if sink.exchange is not None]
         if len(done) == len(self.sinks):
-            return exchanges_bundle(done)
-        shown = columns_page([maker(sink.progress.request) for sink in self.sinks], [s.body() for s in self.sinks])
-        said = "\n".join([sink.progress.said() for sink in self.sinks])
+            return bundle_of(Exchanges(done))
+        said = "\n".join([sink.unshown or sink.progress.said() for sink in self.sinks])
+        try:
+            shown = columns_page([maker(sink.progress.request) for sink in self.sinks], [s.body() for s in self.sinks])
+        except Exception:
+            if not any([sink.unshown for sink in self.sinks]):
+                raise
+            return Bundle({"text/plain": said})
         return Bundle({"text/html": str(shown), "text/plain": said})
 
 
-class _Column:
+class _Column(Drawing):
     """The sink of one column."""
 
     def __init__(self, changed: Callable[[Callable[[], None], bool], None]) -> None:
@@ -346,30 +353,38 @@ class _Column:
         self._done: Html | None = None
         self.progress = Progress({}, Secrets())
         self.exchange: Exchange | None = None
+        self.unshown = ""
 
-    def start(self, request: Mapping[str, Any]) -> None:
+    def _start(self, request: Mapping[str, Any]) -> None:
         def change() -> None:
             self.progress = Progress(request, current_secrets())
 
         self._changed(change, False)
 
-    def push(self, delta: Any) -> None:
+    def _push(self, delta: Any) -> None:
         self._changed(lambda: self.progress.add(delta), not self.progress.is_before_a_wait(delta))
 
-    def finish(self, exchange: Exchange) -> None:
+    def _finish(self, exchange: Exchange) -> None:
         def change() -> None:
             self.exchange = exchange
             self._done = exchange_body(exchange.to_json(), Room(20_000), limits.current().album(2))
 
         self._changed(change, False)
 
-    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
+    def _abort(self, exchange: Exchange | None, error: BaseException) -> None:
         if exchange is not None:
-            self.finish(exchange)
+            self._finish(exchange)
             return
 
         def change() -> None:
             self._done = error_body(plain(error_record(error)))
+
+        self._changed(change, False)
+
+    def _tell(self, bundle: Bundle) -> None:
+        def change() -> None:
+            self.unshown = bundle.data["text/plain"]
+            self._done = tag("pre", self.unshown)
 
         self._changed(change, False)
 
@@ -378,7 +393,7 @@ class _Column:
         return self.progress.body() if self._done is None else self._done
 
 
-class TextSink:
+class TextSink(Drawing):
     """A terminal: what comes is printed once, word by word, and never taken back.
 
     Args:
@@ -395,12 +410,10 @@ class TextSink:
         self._wrote = False
         self._called: dict[str | None, str] = {}
 
-    def start(self, request: Mapping[str, Any]) -> None:
-        """Begins; nothing is printed yet."""
+    def _start(self, request: Mapping[str, Any]) -> None:
         self._secrets = current_secrets()
 
-    def push(self, delta: Any) -> None:
-        """Takes a delta, and prints what is due."""
+    def _push(self, delta: Any) -> None:
         if delta.kind == "thinking" and not self._is_thinking:
             self._is_thinking = True
             self._write("(thinking)\n")
@@ -419,21 +432,22 @@ class TextSink:
             word = _WORD.search(self._pending[-_LONGEST_WORD:])
             self._flush(max(len(word[0]) if word else 0, self._secrets.held(self._pending, least=1)))
 
-    def finish(self, exchange: Exchange) -> None:
-        """Prints the rest, and a line about the answer."""
+    def _finish(self, exchange: Exchange) -> None:
         self._flush(0)
         record = exchange.to_json()
         if not self._wrote:
             self._write(self._secrets.text(visible(exchange.text)))
         self._write(f"\n{summary_line(record, with_text=False)}\n")
 
-    def abort(self, exchange: Exchange | None, error: BaseException) -> None:
-        """Prints what there is; the error itself is shown by whoever raised it."""
+    def _abort(self, exchange: Exchange | None, error: BaseException) -> None:
         if exchange is not None:
-            self.finish(exchange)
+            self._finish(exchange)
         else:
             self._flush(0)
             self._write("\n")
+
+    def _tell(self, bundle: Bundle) -> None:
+        self._write(f"\n{bundle.data['text/plain']}\n")
 
     def _print_result(self, result: Any) -> None:
         """Prints what a tool gave back, in one line."""

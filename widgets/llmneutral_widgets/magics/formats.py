@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from llmneutral_widgets.bundles import Bundle, exchange_bundle
+from llmneutral_widgets.bundles import Bundle, bundle_of, unshown
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.sinks import DisplaySink
@@ -22,19 +22,21 @@ class FormSink(DisplaySink):
 
     form = "html"
 
-    def finish(self, exchange: Exchange) -> None:
-        """Shows the whole."""
+    def _finish(self, exchange: Exchange) -> None:
         self._show(formed(exchange, self.form))
 
 
 def formed(exchange: Exchange, form: str) -> Bundle:
     """Returns an exchange as a bundle: `html`, `text`, `json`, `code` (as html), or `line` for the footer alone."""
-    bundle = exchange_bundle(exchange)
+    bundle = bundle_of(exchange)
     make = {"text": _as_text, "json": _as_json, "line": _as_line}.get(form)
     if make is None or exchange.status not in ("complete", "refused"):
         return bundle
-    record = exchange.to_json()
-    shown = page(tag("div", make(exchange), foot(record), class_="answer"), sections=SECTIONS)
+    try:
+        record = exchange.to_json()
+        shown = page(tag("div", make(exchange), foot(record), class_="answer"), sections=SECTIONS)
+    except Exception as error:  # noqa: BLE001 - a view that fails must not fail the cell
+        return unshown(exchange, error)
     line = {"text/plain": visible(summary_line(record, with_text=False))} if form == "line" else {}
     return Bundle({**bundle.data, "text/html": str(shown), **line}, bundle.metadata)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from llmneutral_widgets import comparing, display
 from llmneutral_widgets.asking import Outcome, Question, ask, ask_all
-from llmneutral_widgets.bundles import Bundle, exchanges_bundle, stack_bundle
+from llmneutral_widgets.bundles import Bundle, bundle_of, stack_bundle
 from llmneutral_widgets.cells import RUNS, Key, number_of
 from llmneutral_widgets.exchange import Exchange, Exchanges, new_id
 from llmneutral_widgets.failures import presentable
@@ -284,7 +284,7 @@ def _in_turn(questions: list[Question]) -> list[Outcome]:
 
 
 def _lines(exchanges: Exchanges) -> Bundle:
-    bundle = exchanges_bundle(exchanges)
+    bundle = bundle_of(exchanges)
     shown = [formed(exchange, "line") for exchange in exchanges]
     html = "".join([each.data["text/html"] for each in shown])
     return Bundle({**bundle.data, "text/html": html, "text/plain": "\n".join([s.data["text/plain"] for s in shown])})
