@@ -130,3 +130,58 @@ def test_changes_alone(providers: Providers) -> None:
     assert "<mark>" in bundle.data["text/html"]
     nothing = comparing.changes_bundle({"chat": llmneutral.convert("Hi", "chat", model="gpt-4.1")})
     assert "Nothing was changed" in nothing.data["text/plain"]
+
+
+def test_a_model_of_every_column_leaves_only_what_the_apis_differ_in(providers: Providers) -> None:
+    source = llmneutral.PromptStack.from_artifact("Hi")
+    source.settings["temperature"] = 1.5
+    driver = llmneutral.drivers_config("local").prompt_driver
+    apis = ["chat_completions", "codex_responses"]
+    own = comparing.conversions(source, apis, providers, driver)
+    assert ["temperature" in found.payload for found in own.values()] == [True, False]
+    same = comparing.conversions(source, apis, providers, driver, models=comparing.models_of("gpt-6-luna"))
+    assert {found.payload["model"] for found in same.values()} == {"gpt-6-luna"}
+    assert ["temperature" in found.payload for found in same.values()] == [False, False]
+    one = comparing.conversions(source, apis, providers, models=comparing.models_of(["openai=gpt-5", "codex=o4-mini"]))
+    assert [found.payload["model"] for found in one.values()] == ["gpt-5", "o4-mini"]
+
+
+def test_models_of() -> None:
+    assert comparing.models_of(None) == {}
+    assert comparing.models_of(["gpt-5", "claude=claude-opus-5"]) == {
+        "": "gpt-5",
+        "anthropic_messages": "claude-opus-5",
+    }
+    assert comparing.models_of({"responses": "gpt-5"}) == {"codex_responses": "gpt-5"}
+    for given, said in (
+        ("opnai=gpt-5", "unknown API opnai; did you mean openai"),
+        ("openai=", "openai= names no model"),
+        (["a", "b"], "every column is given two models: a and b"),
+    ):
+        with pytest.raises(OptionError, match=said):
+            comparing.models_of(given)
+
+
+def test_a_model_without_a_column_is_said() -> None:
+    with pytest.raises(OptionError, match=r"-m cohere_chat=x: cohere_chat is no column .*\(chat_completions\)"):
+        comparing.check_models({"cohere_chat": "x"}, ["chat_completions"])
+    comparing.check_models({"": "x"}, [])
+
+
+def test_a_short_name_that_is_a_provider_of_another_api_is_told(providers: Providers) -> None:
+    said = ["openai is here the API chat_completions; the provider openai is asked by codex_responses"]
+    assert comparing.two_meanings(["openai", "anthropic", "gemini", "all", "openai"], providers) == said
+    assert comparing.two_meanings(["chat_completions", "no such"], providers) == []
+    shown = comparing.compared({}, stack(), said=said)
+    assert said[0] in shown.data["text/plain"]
+    assert f'<p class="hint"><small>{said[0]}</small></p>' in shown.data["text/html"]
+    assert shown.text(120).startswith(said[0])
+    assert said[0] in comparing.compared({}, None, said=said).data["text/html"]
+
+
+def test_an_unknown_api_is_told_the_nearest_and_the_short_names() -> None:
+    with pytest.raises(OptionError, match=r"unknown API opnai; did you mean openai\?"):
+        comparing.apis_of(["opnai"])
+    with pytest.raises(OptionError, match=r"known: all, anthropic_messages, .* \(short: openai, anthropic, .*mistral"):
+        comparing.apis_of(["morse"])
+    assert not comparing.is_api("azure")

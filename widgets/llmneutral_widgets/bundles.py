@@ -196,6 +196,7 @@ def conversions_bundle(
     source: Any = None,
     verdicts: Mapping[str, Verdict] | None = None,
     sent: Container[str] = frozenset(),
+    said: Sequence[str] = (),
 ) -> Bundle:
     """Returns payloads side by side.
 
@@ -204,15 +205,18 @@ def conversions_bundle(
         source: The stack they were made of; without it only the payloads are shown.
         verdicts: API mode -> what the types of its SDK say.
         sent: Which of them were really sent.
+        said: What is to be said above them, a line each.
     """
     columns = [column_of(api, found, (verdicts or {}).get(api, Verdict())) for api, found in conversions.items()]
     columns = [msgspec.structs.replace(column, is_sent=column.api in sent) for column in columns]
-    text = "\n".join([f"{column.api}: {_told(column)}" for column in columns])
+    said = [line(each, 300) for each in said]
+    text = "\n".join([*said, *[f"{column.api}: {_told(column)}" for column in columns]])
+    told = "".join([f"{each}\n" for each in said])
     if source is None:
-        return _page(payload_page(columns), text, lambda width: payload_text(columns, width))
+        return _page(payload_page(columns, said), text, lambda width: told + payload_text(columns, width))
     messages, beside, now = plain(source.messages), frame_of(source), limits.current()
-    shown = comparison(messages, columns, **beside, most=now.most(MOST), limits=now)
-    return _page(shown, text, lambda width: comparison_text(messages, columns, width, **beside))
+    shown = comparison(messages, columns, **beside, most=now.most(MOST), limits=now, said=said)
+    return _page(shown, text, lambda width: told + comparison_text(messages, columns, width, **beside))
 
 
 def frame_of(stack: Any) -> dict[str, Any]:
@@ -245,6 +249,7 @@ def column_of(api: str, found: Any, verdict: Verdict) -> Column:
         trace={pointer: tuple(refs) for pointer, refs in (found.trace or {}).items()},
         changes=plain(found.changes),
         endpoint=tuple(found.endpoint),
+        model=plain(found.target.model),
         checked=verdict.checked,
         unchecked=verdict.unchecked,
         problems=[

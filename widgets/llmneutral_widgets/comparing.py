@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,9 +17,13 @@ from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.changes import glossary, step_name
 from llmneutral_widgets.views.page import LEFT, doc_link, join, page, tag, visible
 from llmneutral_widgets.views.terminal import wrapped
+from llmneutral_widgets.watching import EMBEDDED
 
 MAIN = ("chat_completions", "codex_responses", "anthropic_messages")
 """The APIs that `%payload` shows beside the one that was asked."""
+
+_OWN: Mapping[str, str] = MappingProxyType({})
+"""Every column has the model of its provider."""
 
 Found = dict[str, Any]
 """API mode -> `Conversion`, or the error that came instead."""
@@ -36,12 +41,55 @@ def apis_of(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def models_of(given: str | Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """Returns API mode -> the model of its column; that of "" is the model of every other one.
+
+    Args:
+        given: A model, for every column; texts `API=MODEL` or `MODEL`; or API -> model.
+
+    Raises:
+        OptionError: If an API is unknown, or has two models.
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(api), str(model)) for api, model in given.items()]
+    else:
+        words = [given] if isinstance(given, str) else [*(given or ())]
+        pairs = [(api, model) if equals else ("", api) for api, equals, model in [w.partition("=") for w in words]]
+    found: dict[str, str] = {}
+    for word, model in pairs:
+        api = _canonical(word) if word else ""
+        if not model.strip():
+            raise OptionError(f"{word}= names no model")
+        if found.setdefault(api, model.strip()) != model.strip():
+            raise OptionError(f"{word or 'every column'} is given two models: {found[api]} and {model}")
+    return found
+
+
+def check_models(models: Mapping[str, str], apis: Sequence[str]) -> None:
+    """Looks whether each model that was named has a column.
+
+    Raises:
+        OptionError: If one has none.
+    """
+    for api in models:
+        if api and api not in apis:
+            raise OptionError(f"-m {api}={models[api]}: {api} is no column that is converted here ({', '.join(apis)})")
+
+
+def two_meanings(words: Iterable[str], providers: Providers) -> list[str]:
+    """Returns what is to be said of short names that are both an API and a provider who is asked by another one."""
+    modes = {str(row["name"]): str(row["api_mode"]) for row in providers.rows()}
+    found = []
+    for word in dict.fromkeys(words):
+        mine = _canonical(word) if word in modes and is_api(word) else None
+        if mine and mine != modes[word]:
+            found.append(f"{word} is here the API {mine}; the provider {word} is asked by {modes[word]}")
+    return found
+
+
 def is_api(word: str) -> bool:
     """Whether a word names an API that can be converted to, or all of them."""
-    try:
-        return bool(apis_of([word]))
-    except OptionError:
-        return False
+    return word == "all" or _mode(word) is not None
 
 
 def registered() -> list[str]:
@@ -53,19 +101,37 @@ def registered() -> list[str]:
 
 
 def _canonical(word: str) -> str:
+    mode = _mode(word)
+    if mode is None:
+        raise OptionError(f"unknown API {word}; {_near(word)}")
+    return mode
+
+
+def _mode(word: str) -> str | None:
     import llmneutral
 
     try:
         return str(llmneutral.resolve_api_mode(api_mode=word).mode)
     except llmneutral.ConfigurationError:
-        raise OptionError(f"unknown API {word}; {_near(word)}") from None
+        return None
 
 
 def _near(word: str) -> str:
     """A hint at what may have been meant: a mode that can be converted to, or its short name (`anthropic`)."""
+    import llmneutral
+
     modes = registered()
-    short = nearest(word, [mode.partition("_")[0] for mode in modes])
-    return short if short.startswith("did") else nearest(word, [*modes, "all"])
+    short = [name for name in [*llmneutral.CONFIGS, *[mode.partition("_")[0] for mode in modes]] if is_api(name)]
+    near = nearest(word, [*dict.fromkeys(short)])
+    return near if near.startswith("did") else nearest(word, [*modes, "all"]) + _short_names(modes)
+
+
+def _short_names(modes: Sequence[str]) -> str:
+    """The short names of the modes, in brackets."""
+    import llmneutral
+
+    found = [name for name in llmneutral.CONFIGS if name not in modes and "-" not in name and is_api(name)]
+    return f" (short: {', '.join(found)})" if found else ""
 
 
 def conversions(
@@ -76,6 +142,7 @@ def conversions(
     model: Any = None,
     *,
     stream: bool = False,
+    models: Mapping[str, str] = _OWN,
 ) -> Found:
     """Returns the conversions of a conversation, each for what would be asked: the driver, or its provider's own.
 
@@ -86,17 +153,24 @@ def conversions(
         driver: Whom to convert for where it speaks the API.
         model: Another model for that driver.
         stream: Whether the answer would be streamed: requests that are compared must not differ in that.
+        models: As `models_of` returns them. The embedded model is no other one: its driver is not taken for them.
     """
     given = {"trace": True, **({"stream": True} if stream else {})}
-    return {api: _converted(stack, api, providers, driver, model, given) for api in apis}
+    made: Found = {}
+    for api in apis:
+        named = models.get(api) or models.get("")
+        whose = None if named and driver is not None and driver.provider == EMBEDDED else driver
+        named = named or (model if driver is not None and driver.api_mode == api else None)
+        made[api] = _converted(stack, api, providers, whose, {**given, **({"model": named} if named else {})})
+    return made
 
 
-def _converted(stack: Any, api: str, providers: Providers, driver: Any, model: Any, given: Mapping[str, Any]) -> Any:
+def _converted(stack: Any, api: str, providers: Providers, driver: Any, given: Mapping[str, Any]) -> Any:
     import llmneutral
 
     try:
         if driver is not None and driver.api_mode == api:
-            return driver.preview(stack, **given, **({"model": model} if model else {}))
+            return driver.preview(stack, **given)
         for row in providers.rows():  # the first provider that speaks it, with a model of its own
             if row["api_mode"] == api and row["model"] and row["key_variable"]:
                 return providers.config(row["name"]).prompt_driver.preview(stack, **given)
@@ -130,15 +204,18 @@ def column_name(taken: Container[str], api: str, provider: str | None, model: st
     return next(name for n in count(2) if (name := f"{api} ({provider}/{model}, {n})") not in taken)
 
 
-def compared(found: Mapping[str, Any], stack: Any, sent: Container[str] = frozenset()) -> Bundle:
+def compared(
+    found: Mapping[str, Any], stack: Any, sent: Container[str] = frozenset(), said: Sequence[str] = ()
+) -> Bundle:
     """Returns conversions side by side, with the conversation they were made of.
 
     Args:
         found: API mode -> `Conversion`, or the error that came instead.
         stack: The conversation; None shows the payloads alone.
         sent: Which of them were really sent.
+        said: What is to be said above them, a line each.
     """
-    return conversions_bundle(found, stack, verdicts(found), sent)
+    return conversions_bundle(found, stack, verdicts(found), sent, said)
 
 
 def changes_bundle(found: Mapping[str, Any]) -> Bundle:
@@ -165,9 +242,9 @@ def changes_bundle(found: Mapping[str, Any]) -> Bundle:
     return Bundle(data, printed=printed)
 
 
-def dry_bundle(exchange: Exchange, found: Mapping[str, Any]) -> Bundle:
+def dry_bundle(exchange: Exchange, found: Mapping[str, Any], said: Sequence[str] = ()) -> Bundle:
     """Returns a dry run as it is shown and saved: payloads side by side, and the exchange's JSON."""
-    shown = compared(found, exchange.stack)
+    shown = compared(found, exchange.stack, said=said)
     kept = exchange_bundle(exchange)
     return Bundle({**shown.data, MIME: kept.data[MIME]}, kept.metadata, shown.printed)
 

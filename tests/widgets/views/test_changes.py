@@ -10,10 +10,13 @@ from llmneutral.convert.report import ChangeKind
 from llmneutral.convert.steps import SUMMARIES
 from llmneutral_widgets.views.changes import (
     KINDS,
+    LABELS,
     change_line,
     counted,
     flags,
+    gathered,
     glossary,
+    labelled_line,
     meanings,
     plain_line,
     step_name,
@@ -65,3 +68,24 @@ def test_counted() -> None:
 
 def test_flags_of_nothing() -> None:
     assert flags({}, 3) == []
+
+
+def test_the_same_change_is_told_once_with_its_blocks() -> None:
+    found = gathered([change(refs=[[1, 0]]), change(refs=[[5, 0], [1, 0]]), change(kind="added", refs=[[0, 0]])])
+    assert [*found.values()] == [[(1, 0), (5, 0)], [(0, 0)]]
+    same, added = [
+        labelled_line(told, refs, lambda ref: "#x" if ref == (1, 0) else None) for told, refs in found.items()
+    ]
+    assert '<small> (<a href="#x">1.0</a>, 5.0)</small>' in same
+    assert "<small> (beside 0.0)</small>" in added
+    many = labelled_line(told_of(change()), [(0, b) for b in range(LABELS + 5)], lambda ref: None)
+    assert f"0.{LABELS - 1}, …)" in many
+    assert labelled_line(told_of(change()), [], lambda ref: None) == change_line(told_of(change()))
+
+
+def test_what_is_added_beside_a_block_is_not_the_block() -> None:
+    told = {told_of(change(kind="added")): ["a", "b"]}
+    assert ">2 of 3 add something beside it</mark>" in flags(told, 3)[0]
+    assert ">all add something beside it</mark>" in flags(told, 2)[0]
+    assert ">a adds something beside it</mark>" in flags({told_of(change(kind="added")): ["a"]}, 2)[0]
+    assert ">something is added beside it</mark>" in flags({told_of(change(kind="added")): ["a"]}, 1)[0]

@@ -356,6 +356,45 @@ def test_blocks_and_their_renderings_share_a_class_within_the_row() -> None:
                     assert (label in classes.split()) == (name in said.split(", "))
 
 
+def test_a_change_at_the_head_leads_to_its_blocks() -> None:
+    """A link to a block that is shown; no rule is needed for it but those that light a row."""
+    output = shown()
+    head = output.partition("<thead>")[2].partition("</thead>")[0]
+    links = re.findall(r'<a href="#(ln-[0-9a-f]{8}-(\d+)-(\d+))">([\d.]+)</a>', head)
+    assert links
+    for name, message, block, label in links:
+        assert label == f"{message}.{block}"
+        assert output.count(f'id="{name}"') == 1
+    assert len({*re.findall(r' id="([^"]+)"', output)}) == output.count(' id="')
+    assert shown() == output
+
+
+def test_a_block_that_is_not_shown_has_a_label_and_no_link() -> None:
+    change = {"kind": "renamed", "step": "s", "why": "w", "refs": [[40, 0], [0, 0]]}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "x" * 4_000}]} for _ in range(300)]
+    output = comparison(messages, [Column(api="a", payload={"b": 1}, changes=[change])])
+    assert re.search(r'\(40\.0, <a href="#ln-\w+-0-0">0\.0</a>\)', output)
+    assert "-40-0" not in output
+
+
+def test_a_setting_that_is_left_out_says_so_in_its_row() -> None:
+    changes = [
+        {"kind": "dropped", "step": "params", "why": "seed: m does not take it", "refs": []},
+        {"kind": "dropped", "step": "params", "why": "other: of the call", "refs": []},
+        {"kind": "coerced", "step": "params", "why": "top_p: is less", "refs": []},
+    ]
+    one = Column(api="a", payload={"model": "m"}, changes=changes, model="m")
+    output = comparison([], [one, Column(api="b")], settings={"seed": 3, "top_p": 1})
+    cell, other = row_of(output, "settings")[1:]
+    assert re.findall(r'class="gone"><small>(.*?)</small>', said(cell)) == [
+        "dropped by params: seed: m does not take it"
+    ]
+    assert "gone" not in other
+    head = output.partition("<tbody>")[0]
+    assert "<small>for m</small>" in head
+    assert "Each column is for the model it names" in head
+
+
 def test_there_are_as_many_rules_as_the_fullest_row_has_blocks() -> None:
     assert shown().count(":has(") == 3
     assert rules(2).count(":has(") == 2

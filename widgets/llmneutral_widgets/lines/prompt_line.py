@@ -258,7 +258,7 @@ PROMPT = Grammar(
             metavar="API,API…",
             read=names,
             source="apis",
-            help="the payloads of several APIs, or of all, side by side; sends nothing",
+            help="payloads of APIs (openai is chat_completions), or of all, side by side; sends nothing",
         ),
         O(names=("-o", "--out"), field="out", metavar="NAME", read=identifier, help="variable for the result"),
         O(
@@ -328,14 +328,25 @@ PAYLOAD = Grammar(
         "%payload            the last request as it was sent, or each one where calls were run",
         "%payload API … | all   the current conversation, converted for them",
         "%payload API … {{s}}   the same for a PromptStack of yours; a Conversion is shown as it is",
+        "%payload chat responses -m gpt-6-luna   one model in every column: what differs now is the API's",
+        "openai is here, and in --compare, the API chat_completions; the provider openai is asked by codex_responses",
     ),
     options=(
+        O(
+            names=("-m", "--model"),
+            field="models",
+            metavar="[API=]ID",
+            repeats=True,
+            source="models",
+            help="another model in every column, or in that of an API; repeatable",
+        ),
         O(names=("--round",), field="round", metavar="N", read=whole(1), help="only the Nth request of the question"),
         O(names=("--changes",), field="changes", help="only what was changed"),
         O(names=("--json",), field="json", help="only the JSON"),
         O(names=("-o", "--out"), field="out", metavar="NAME", read=identifier, help="variable for the result"),
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
+    conflicts=(("round", "models", "what was sent has its model"),),
     sources={"": ("apis",)},
 )
 DELTAS = Grammar(

@@ -6,7 +6,7 @@ and before anything is sent; what was sent is kept, however it ended; and only t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -300,7 +300,7 @@ def _compare(here: Here, plan: Plan) -> Exchange:
     found = comparing.conversions(
         plan.stack, apis, here.session.providers, asked.driver, asked.model, stream=_is_streamed(here, plan)
     )
-    return _show_dry(here, plan, found)
+    return _show_dry(here, plan, found, comparing.two_meanings(plan.given.compare, here.session.providers))
 
 
 def _dry(here: Here, plan: Plan) -> Exchange:
@@ -313,7 +313,7 @@ def _dry(here: Here, plan: Plan) -> Exchange:
     return _show_dry(here, plan, found)
 
 
-def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
+def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any], said: Sequence[str] = ()) -> Exchange:
     asked = plan.asked[0]
     exchange = comparing.dry_exchange(
         found,
@@ -328,7 +328,7 @@ def _show_dry(here: Here, plan: Plan, found: Mapping[str, Any]) -> Exchange:
         stack=plan.stack,
         execution_count=number_of(here.ip),
     )
-    here.publish(comparing.dry_bundle(exchange, found))
+    here.publish(comparing.dry_bundle(exchange, found, said))
     return exchange
 
 

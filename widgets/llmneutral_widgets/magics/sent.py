@@ -84,23 +84,31 @@ def payload(here: Here, line: str) -> None:
     if found.words and chosen is not None:
         raise OptionError("--round shows a request that was sent: it goes with no API and no variable")
     shown: list[tuple[str, Bundle]] = []
+    models = comparing.models_of(found.values.get("models"))
     if found.words:
-        source, conversions = _for_apis(here, found.words)
-        shown.append(("", _shown(found.values, conversions, source, ())))
+        source, conversions = _for_apis(here, found.words, models)
+        said = comparing.two_meanings(_written(found.words), here.session.providers)
+        shown.append(("", _shown(found.values, conversions, source, (), said)))
     else:
         for head, asked, is_alone in _asked_last(here, chosen):
             source, sent = asked[0][1].stack, _sent(asked)
-            conversions = sent if is_alone and sent else _beside(here, asked[0][1], sent)
+            conversions = sent if is_alone and sent else _beside(here, asked[0][1], sent, models)
             shown.append((head, _shown(found.values, conversions, source, sent)))
     _publish(here, shown)
     if out := found.values.get("out"):
         here.ip.user_ns[out] = conversions
 
 
-def _shown(values: Mapping[str, Any], conversions: Mapping[str, Any], source: Any, sent: Container[str]) -> Bundle:
+def _shown(
+    values: Mapping[str, Any],
+    conversions: Mapping[str, Any],
+    source: Any,
+    sent: Container[str],
+    said: Sequence[str] = (),
+) -> Bundle:
     if values.get("changes"):
         return comparing.changes_bundle(conversions)
-    return comparing.compared(conversions, None if values.get("json") else source, sent)
+    return comparing.compared(conversions, None if values.get("json") else source, sent, said)
 
 
 def _last(here: Here) -> Exchange:
@@ -141,33 +149,40 @@ def _sent(asked: Asked) -> dict[str, Any]:
     return found
 
 
-def _beside(here: Here, request: Request, sent: Mapping[str, Any]) -> dict[str, Any]:
+def _beside(here: Here, request: Request, sent: Mapping[str, Any], models: Mapping[str, str]) -> dict[str, Any]:
     """What was sent, and beside it what the main APIs would be sent."""
     if request.stack is None:
         return dict(sent)
     others = [api for api in comparing.MAIN if api not in sent]
     # Beside a request that was streamed stand requests that would be: else the columns differ in more than their API.
     stream = bool(request.deltas) or (not sent and here.settings.stream)
-    made = comparing.conversions(request.stack, others, here.session.providers, stream=stream)
+    comparing.check_models(models, others)
+    made = comparing.conversions(request.stack, others, here.session.providers, stream=stream, models=models)
     return {**sent, **made}
 
 
-def _for_apis(here: Here, words: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def _written(words: Sequence[str]) -> list[str]:
+    """The names of APIs among words."""
+    return [name for word in words if only_place(word) is None for name in word.split(",") if name]
+
+
+def _for_apis(here: Here, words: Sequence[str], models: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
     places = [word for word in words if only_place(word) is not None]
     alone(places, 1, "%payload converts one conversation")
-    written = [name for word in words if word not in places for name in word.split(",") if name]
+    written = _written(words)
     made = resolve(str(only_place(places[0])), here.namespace) if places else None
     if isinstance(made, _conversion()):
-        alone(written, 0, f"{places[0]} is a Conversion already, for {made.api}")
+        alone([*written, *(["-m"] if models else [])], 0, f"{places[0]} is a Conversion already, for {made.api}")
         return None, {made.api: made}
     apis = comparing.apis_of(written or comparing.MAIN)
+    comparing.check_models(models, apis)
     if places:
-        return _converted_for(here, keeping.stack_at(places[0], here.namespace), apis)
+        return _converted_for(here, keeping.stack_at(places[0], here.namespace), apis, models)
     conversation = here.session.conversation()
     source = conversation.stack(is_request=True)
     if not source.messages:
         raise OptionError(f"the conversation {conversation.name} is empty: %%prompt adds the first message")
-    return _converted_for(here, source, apis)
+    return _converted_for(here, source, apis, models)
 
 
 def _conversion() -> Any:
@@ -176,10 +191,13 @@ def _conversion() -> Any:
     return llmneutral.Conversion
 
 
-def _converted_for(here: Here, source: Any, apis: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def _converted_for(
+    here: Here, source: Any, apis: Sequence[str], models: Mapping[str, str]
+) -> tuple[Any, dict[str, Any]]:
     asked = here.session.providers.asked(None, None, here.namespace)
     stream = bool(source.settings.get("stream", here.settings.stream))
-    found = comparing.conversions(source, apis, here.session.providers, asked.driver, asked.model, stream=stream)
+    providers = here.session.providers
+    found = comparing.conversions(source, apis, providers, asked.driver, asked.model, stream=stream, models=models)
     return source, found
 
 

@@ -31,20 +31,32 @@ class PayloadView(Panel):
         stack: A `PromptStack`; an `Exchange`, of which it is what was sent; the name of a conversation of this session;
             None is the current one.
         apis: API modes, or their short names; "all" is every one.
+        models: The model of every column: what differs between them is then the API's; or API -> model; without one
+            each column has that of its provider.
 
     Raises:
         OptionError: If an API is unknown, or there is no conversation of this name.
-        TypeError: If `stack` is none of them, or `apis` no names.
+        TypeError: If `stack` is none of them, `apis` no names, or `models` neither a name nor a map.
     """
 
-    def __init__(self, stack: Source = None, apis: str | Sequence[str] = comparing.MAIN) -> None:
+    def __init__(
+        self,
+        stack: Source = None,
+        apis: str | Sequence[str] = comparing.MAIN,
+        models: str | Mapping[str, str] | None = None,
+    ) -> None:
         import ipywidgets
 
         super().__init__("blocks", "side")
         self._source = stack
         if not isinstance(apis, Iterable):
             raise TypeError(f"apis is {type(apis).__name__}; it takes names of APIs, or 'all'")
-        chosen = comparing.apis_of([apis] if isinstance(apis, str) else map(str, apis))
+        if not isinstance(models, str | Mapping | None):
+            raise TypeError(f"models is {type(models).__name__}; it takes a model, or a map of API -> model")
+        named = [apis] if isinstance(apis, str) else [*map(str, apis)]
+        chosen = comparing.apis_of(named)
+        self._models = comparing.models_of({"": models} if isinstance(models, str) else models)
+        self._said = comparing.two_meanings(named, session.current().providers)
         self._most = limits.current().most(MOST)
         self._found: dict[str, tuple[Any, Verdict]] = {}
         self._shown = Shown(Html(), 0)
@@ -110,17 +122,20 @@ class PayloadView(Panel):
             return
         current = session.current()
         if conversation_of(self._source) is None:
-            made = comparing.conversions(self._request, new, current.providers)
+            made = comparing.conversions(self._request, new, current.providers, models=self._models)
         else:  # as it is asked here: by whoever answers now, and streamed
             asked = current.providers.asked(None, None, {})
-            made = comparing.conversions(self._request, new, current.providers, asked.driver, asked.model, stream=True)
+            made = comparing.conversions(
+                self._request, new, current.providers, asked.driver, asked.model, stream=True, models=self._models
+            )
         verdicts = comparing.verdicts(made)
         self._found |= {api: (found, verdicts.get(api, Verdict())) for api, found in made.items()}
 
     def _compared(self, most: int, more: str = "") -> Shown:
         request, now = self._request, limits.current()
         messages = plain(request.messages)
-        return compared(messages, self._columns(), **frame_of(request), most=most, more=more, limits=now)
+        size: dict[str, Any] = {"most": most, "more": more, "limits": now}
+        return compared(messages, self._columns(), **frame_of(request), **size, said=self._said)
 
     def _columns(self) -> list[Column]:
         chosen = self._chosen()
@@ -133,10 +148,14 @@ class PayloadView(Panel):
     def static(self) -> Bundle:
         """Returns the comparison as `%payload` shows it."""
         shown = self._compared(limits.current().most(MOST), "%stack --all").html
-        said = [f"{api}: {_told(found)}" for api, (found, _) in self._found.items() if self.apis[api].value]
-        data = {"text/html": str(shown), "text/plain": "\n".join(said) or EMPTY}
+        told = [f"{api}: {_told(found)}" for api, (found, _) in self._found.items() if self.apis[api].value]
+        data = {"text/html": str(shown), "text/plain": "\n".join([*self._said, *told]) or EMPTY}
         messages, columns, frame = plain(self._request.messages), self._columns(), frame_of(self._request)
-        return Bundle(data, printed=lambda width: comparison_text(messages, columns, width, **frame))
+
+        def printed(width: int) -> str:
+            return "\n".join([*self._said, comparison_text(messages, columns, width, **frame)])
+
+        return Bundle(data, printed=printed)
 
 
 def _told(found: Any) -> str:

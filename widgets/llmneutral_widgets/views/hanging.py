@@ -38,7 +38,7 @@ def _unbroken(line: str, pad: int) -> Html:
     """A line that does not break between its spaces and a first word of any length, nor behind an opening quote."""
     if found := _OPENING.match(line):
         at, end = (found.start(2), found.end()) if found[1].strip() else (0, found.end())
-    elif pad and len(line.split(maxsplit=1)[0]) + pad > FITS and (first := _FIRST.match(line)):
+    elif pad and pad + len(line[pad:].partition(" ")[0]) > FITS and (first := _FIRST.match(line)):
         at, end = 0, first.end()
     else:
         return verbatim(line)

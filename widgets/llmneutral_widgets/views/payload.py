@@ -85,6 +85,7 @@ def comparison(
     output_schema: Any = None,
     most: int = MOST,
     limits: Limits = USUAL,
+    said: Sequence[str] = (),
 ) -> Html:
     """Returns the comparison as one output.
 
@@ -96,6 +97,7 @@ def comparison(
         output_schema: JSON Schema of the answer, or None.
         most: Rows of messages that are shown; a live view shows more on request, and has as much more room.
         limits: How much is shown of pictures.
+        said: What is to be said above the columns, a line each.
     """
     return compared(
         messages,
@@ -106,6 +108,7 @@ def comparison(
         most=most,
         more="%stack --all",
         limits=limits,
+        said=said,
     ).html
 
 
@@ -119,6 +122,7 @@ def compared(
     most: int = MOST,
     more: str = "",
     limits: Limits = USUAL,
+    said: Sequence[str] = (),
 ) -> Shown:
     """Returns the comparison with the number of rows that it hides; `more` says where they are, the rest as above."""
     source = (dict(settings or {}), [_tool_line(tool) for tool in tools], output_schema or {})
@@ -130,14 +134,14 @@ def compared(
     def render(letters: int) -> Html:
         nonlocal hidden
         view = _Comparison(messages, columns, letters, _Size(most, limit, more, mark, limits))
-        html = _comparison(view, source)
+        html = _comparison(view, source, said)
         hidden = view.hidden
         return html
 
     return Shown(fitted(render, limit=limit), hidden)
 
 
-def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
+def _comparison(view: _Comparison, source: tuple[Any, Any, Any], said: Sequence[str]) -> Html:
     top = view.keys_row("settings", source[0], "settings")
     body = view.message_rows() if view.messages or any(column.payload for column in view.columns) else []
     head = [source_head(view.columns), *[column_head(column, view.place_of) for column in view.columns]]
@@ -146,17 +150,17 @@ def _comparison(view: _Comparison, source: tuple[Any, Any, Any]) -> Html:
         view.keys_row("form of the answer", source[2], "form"),
     ]
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", top, *body, *below), class_="side")
-    return page(_wide(table, len(view.columns)), sections=("blocks", "side"), rules=rules(view.most))
+    return page(_wide(table, len(view.columns), said), sections=("blocks", "side"), rules=rules(view.most))
 
 
-def _wide(table: Html, columns: int) -> Html:
+def _wide(table: Html, columns: int, said: Sequence[str]) -> Html:
     """A table that may be wider than the page; of one that is, a line says so: its shadow is lost with the sheet."""
-    said = f"{columns} columns: where they do not all fit, scroll sideways"
-    hint = tag("p", tag("small", said), class_="hint") if columns > _FIT else Html()
-    return join([hint, tag("div", table, class_="wide")])
+    wide = [f"{columns} columns: where they do not all fit, scroll sideways"] if columns > _FIT else []
+    hints = [tag("p", tag("small", each), class_="hint") for each in [*said, *wide]]
+    return join([*hints, tag("div", table, class_="wide")])
 
 
-def payload_page(columns: Sequence[Column]) -> Html:
+def payload_page(columns: Sequence[Column], said: Sequence[str] = ()) -> Html:
     """Returns payloads side by side without their source: whole, labelled where they are traced."""
 
     def render(most: int) -> Html:
@@ -174,7 +178,7 @@ def payload_page(columns: Sequence[Column]) -> Html:
             cells.append(tag("td", *[_run(refs, written, {}) for refs, written in runs], style=LEFT))
         head = tag("thead", tag("tr", *[column_head(column) for column in columns]))
         table = tag("table", head, tag("tbody", tag("tr", *cells)), class_="side")
-        return page(guide(columns, has_source=False), _wide(table, len(columns)), sections=("blocks", "side"))
+        return page(guide(columns, has_source=False), _wide(table, len(columns), said), sections=("blocks", "side"))
 
     return fitted(render)
 
@@ -186,7 +190,7 @@ def rules(places: int) -> str:
 
 
 class _Size(NamedTuple):
-    """Rows, bytes, where the rows are that do not fit, what ids of this output begin with, and how much it shows."""
+    """Rows, bytes, where the rows are that do not fit, what its ids begin with, and how much is shown of pictures."""
 
     most: int
     limit: int
