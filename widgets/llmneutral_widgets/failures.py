@@ -15,9 +15,9 @@ import sysconfig
 import traceback
 from asyncio import CancelledError, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from llmneutral_widgets.cells import RUNS, is_other_task, shell
 from llmneutral_widgets.scrub import Secrets, current_secrets
@@ -26,6 +26,8 @@ from llmneutral_widgets.views.page import visible
 if TYPE_CHECKING:
     import llmneutral
 
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 _LONGEST = 2_000
 """Characters of an error's own words that a cell shows."""
 _MOST_OWN = 12
@@ -103,6 +105,22 @@ def cleaned(error: BaseException, secrets: Secrets | None = None) -> BaseExcepti
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Calls in plain cells
+
+
+def brief(call: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Returns a call of this layer whose errors tell themselves in a few lines in a plain cell, as those of magics."""
+
+    @wraps(call)
+    def told(*args: Given.args, **options: Given.kwargs) -> Answer:
+        try:
+            return call(*args, **options)
+        except Exception as error:
+            found = presentable(error, "full" if _is_full() else "short", is_shown=False)
+            if found is error:
+                raise
+        raise found  # outside of `except`: what it stands for would be shown behind it
+
+    return told
 
 
 def listen() -> None:

@@ -14,7 +14,7 @@ from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels import Conversation, DeltaView, PayloadView, StackView
 from tests.widgets.panels.looking import quiet, text
 from tests.widgets.panels.test_conversation import ask
-from tests.widgets.shell import Echo
+from tests.widgets.shell import Echo, running
 
 pytestmark = quiet
 
@@ -51,3 +51,27 @@ def test_every_view_shows_an_exchange(echo: Echo, is_of_a_file: bool) -> None:
         ask(further, "three")
         assert echo.texts()[-3:] == ["user: two", "assistant: TWO ", "user: three"]
     assert further.name == "panel-1"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("widgets.StackView(42)", "TypeError: a panel shows a PromptStack"),
+        ("widgets.StackView('Be a pirate.')", "OptionError: there is no conversation Be a pirate."),
+        ("widgets.PayloadView(apis=['opnai'])", "Error: "),
+        ("widgets.UsageView(5)", "TypeError: UsageView takes a list of dicts"),
+        ("widgets.DeltaView(5)", "TypeError: a DeltaView shows"),
+        ("widgets.Conversation(5)", "TypeError: a panel shows a PromptStack"),
+        ("widgets.Conversation().send(5)", "TypeError: a question is a text, not an int"),
+    ],
+)
+def test_what_a_panel_does_not_take_is_told_in_a_few_lines(code: str, said: str) -> None:
+    with running(is_kernel=True) as cells:
+        error = cells.run(f"from llmneutral import widgets\n{code}").error
+        lines = error._render_traceback_()
+        assert lines[:2] == ["Cell In[1], line 2", f"    {code}"]
+        assert said in lines[2]
+        assert len(lines) == 4, "and where the rest is"
+        cells.run("%config PromptMagics.tracebacks = 'full'")
+        full = cells.run(f"from llmneutral import widgets\n{code}").error._render_traceback_()
+        assert len(full) > 6

@@ -93,7 +93,9 @@ def test_the_conversation_of_the_session_by_its_name_or_the_current_one() -> Non
     session.current().conversation("other").load(many(2))
     assert "other · 2 messages" in text(StackView("other").box)
     assert "default · 0 messages" in text(StackView().box)
-    with pytest.raises(OptionError, match=r"there is no conversation nowhere; .*; a text of yours is none"):
+    with pytest.raises(
+        OptionError, match=r"there is no conversation nowhere; .*; a text is shown as a message: add it"
+    ):
         StackView("nowhere")
 
 

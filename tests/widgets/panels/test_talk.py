@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -101,4 +102,22 @@ def test_while_an_answer_comes_nothing_moves_and_then_all_is_there(cells: Cells)
     assert panel.wait(SOON)
     shown = text(panel.box)
     assert shown.index("MEANWHILE") < shown.index("Well, yes.")
+    panel.close()
+
+
+def test_an_edit_that_a_press_has_overtaken_is_what_is_asked(echo: Echo) -> None:
+    panel = Conversation()
+
+    async def pressed() -> None:
+        panel.question.value = "First text"
+        panel.send_button.click()
+        await asyncio.sleep(0.02)  # the front end has held this edit back until the first one was heard
+        panel.question.value = "Second text, edited"
+        while not panel.is_answering and not echo.stacks:
+            await asyncio.sleep(0.02)
+
+    asyncio.run(asyncio.wait_for(pressed(), SOON))
+    assert panel.wait(SOON)
+    assert echo.texts() == ["user: Second text, edited"]
+    assert panel.question.value == ""
     panel.close()

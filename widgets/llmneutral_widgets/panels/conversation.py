@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from asyncio import get_running_loop
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any
@@ -13,7 +14,7 @@ from llmneutral_widgets import limits, session
 from llmneutral_widgets.asking import Outcome, Question, ask_until
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange
-from llmneutral_widgets.failures import cleaned
+from llmneutral_widgets.failures import brief, cleaned
 from llmneutral_widgets.lines.options import a_kind
 from llmneutral_widgets.panel_sink import PanelSink, dispose
 from llmneutral_widgets.panels.base import Panel, button, piece, row
@@ -28,6 +29,8 @@ from llmneutral_widgets.views.answer import maker
 from llmneutral_widgets.views.page import count, part, tag
 from llmneutral_widgets.views.transcript import SECTIONS, transcript_page
 
+_EDIT = 0.2
+"""Seconds that an edit is waited for when Send is pressed."""
 _ROOM = 1024 * 1024
 """Characters of exchanges that are saved below a panel: each answer writes them anew."""
 WAIT = "One moment …"
@@ -61,6 +64,7 @@ class Conversation(Panel):
         TypeError: If `stack` is none of them.
     """
 
+    @brief
     def __init__(self, stack: Source = None, *, run_tools: bool = False) -> None:
         import ipywidgets
 
@@ -80,7 +84,8 @@ class Conversation(Panel):
             continuous_update=False,
         )
         self.question.style.description_width = "5.5em"
-        self.send_button = button("Send", self.guarded(lambda _: self.send()), tip="Send the question", is_main=True)
+        send = self.guarded(self.send)
+        self.send_button = button("Send", lambda _: _when_heard(send), tip="Send the question", is_main=True)
         self.stop_button = button(
             "Stop", self.guarded(lambda _: self.stop()), tip="Stop the answer, keep what has come"
         )
@@ -135,6 +140,7 @@ class Conversation(Panel):
     # ------------------------------------------------------------------------------------------------------------------
     # Acting
 
+    @brief
     def send(self, text: str | None = None) -> None:
         """Asks; returns at once, and the answer comes into the panel.
 
@@ -357,6 +363,16 @@ def _opened(source: Source) -> tuple[session.Conversation, dict[str, Any]]:
     if stack.messages:
         made.load(stack)
     return made, {"tools": stack.tools, "output_schema": stack.output_schema, "settings": dict(stack.settings)}
+
+
+def _when_heard(act: Callable[[], None]) -> None:
+    """Acts when the last edit of a field was heard: a front end holds it back while an earlier one is under way."""
+    try:
+        loop = get_running_loop()
+    except RuntimeError:  # nobody could hear anything meanwhile
+        act()
+    else:
+        loop.call_later(_EDIT, act)
 
 
 def _rejoined(mine: session.Conversation) -> list[str]:

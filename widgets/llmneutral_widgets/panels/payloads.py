@@ -7,6 +7,7 @@ from typing import Any
 
 from llmneutral_widgets import comparing, limits, session
 from llmneutral_widgets.bundles import Bundle, Verdict, column_of, frame_of
+from llmneutral_widgets.failures import brief
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, conversation_of, request_of
@@ -39,6 +40,7 @@ class PayloadView(Panel):
         TypeError: If `stack` is none of them, `apis` no names, or `models` neither a name nor a map.
     """
 
+    @brief
     def __init__(
         self,
         stack: Source = None,

@@ -9,6 +9,7 @@ from typing import Any
 
 from llmneutral_widgets import limits, session
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.failures import brief
 from llmneutral_widgets.lines.options import a_kind
 from llmneutral_widgets.panels.base import Panel, button, piece, row, rows_of
 from llmneutral_widgets.views.page import Html
@@ -36,6 +37,7 @@ class UsageView(Panel):
         TypeError: If a row is no dict, or has none of these keys.
     """
 
+    @brief
     def __init__(self, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
         import ipywidgets
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from llmneutral_widgets import limits
 from llmneutral_widgets.bundles import Bundle
+from llmneutral_widgets.failures import brief
 from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, Told, told
@@ -31,6 +32,7 @@ class StackView(Panel):
         TypeError: If it is none of them.
     """
 
+    @brief
     def __init__(self, stack: Source = None) -> None:
         super().__init__(*SECTIONS)
         self._source = stack

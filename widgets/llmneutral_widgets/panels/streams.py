@@ -7,6 +7,7 @@ from typing import Any
 from llmneutral_widgets import limits, session
 from llmneutral_widgets.bundles import Bundle
 from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.failures import brief
 from llmneutral_widgets.panels.base import Panel, button, piece, row
 from llmneutral_widgets.panels.sources import conversation_of, unshown
 from llmneutral_widgets.recording import clean_record, stopped_at
@@ -33,6 +34,7 @@ class DeltaView(Panel):
         TypeError: If it is neither.
     """
 
+    @brief
     def __init__(self, exchange: Exchange | Conversation | str | None = None) -> None:
         import ipywidgets
 
