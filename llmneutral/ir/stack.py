@@ -169,7 +169,8 @@ class PromptStack:
         """Shows roles and counts, not texts."""
         roles = ", ".join([str(getattr(message, "role", type(message).__name__)) for message in self.messages[:6]])
         more = ", …" if len(self.messages) > 6 else ""
-        return f"PromptStack({len(self.messages)} messages: {roles}{more})"
+        noun = "message" if len(self.messages) == 1 else "messages"
+        return f"PromptStack({len(self.messages)} {noun}: {roles}{more})"
 
 
 def _is_thinking(content: BaseMessageContent) -> bool:

@@ -121,5 +121,5 @@ def test_reasoning_after_an_edit_is_left_out() -> None:
 
 def test_a_stack_shows_roles_and_no_texts() -> None:
     stack = PromptStack.from_artifact("a secret")
-    assert repr(stack) == "PromptStack(1 messages: user)"
+    assert repr(stack) == "PromptStack(1 message: user)"
     assert stack != "something else"

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from llmneutral_widgets import limits
+from llmneutral_widgets.views.page import count
 from llmneutral_widgets.views.usage import COLUMNS, COUNTS, EMPTY, GROUPS, SHORT, UNKNOWN, summed, usage_page
 
 _FLOATS = ("first_delta_s", "total_s", "tokens_per_s", "cost")
@@ -55,7 +56,7 @@ def _text(rows: Sequence[Row]) -> str:
     found = summed(rows)
     cost = "n/a" if found["cost"] == UNKNOWN else found["cost"]
     tokens = f"{found['input_total']} → {found['output_total']} tokens"
-    return f"{found['calls']} calls · {tokens} · {found['total_s']} s · cost {cost}"
+    return f"{count(int(found['calls']), 'call')} · {tokens} · {found['total_s']} s · cost {cost}"
 
 
 @cache

@@ -292,3 +292,45 @@ def test_the_later_requests_of_several_are_shown_with_whom_they_went_to(cells: C
 def test_a_dry_run_for_several_models_of_one_provider_shows_each(cells: Cells) -> None:
     ran = cells.run("%prompt -p openai-chat/a -p openai-chat/b -p openai-chat/c -p openai-chat/c --dry-run Hi")
     assert [payload["model"] for payload in ran.outputs[0][MIME]["payload"].values()] == ["a", "b", "c", "c"]
+
+
+def test_payload_takes_a_model_for_every_column_or_for_one(cells: Cells) -> None:
+    cells.shell.user_ns["s"] = llmneutral.PromptStack.from_artifact("Hi")
+    assert cells.run("%payload openai codex {{s}} -m gpt-6-luna -o found").error is None
+    assert {made.payload["model"] for made in cells.shell.user_ns["found"].values()} == {"gpt-6-luna"}
+    ran = cells.run("%payload openai codex {{s}} -m codex=gpt-5 -m gpt-4.1 -o found")
+    assert [made.payload["model"] for made in cells.shell.user_ns["found"].values()] == ["gpt-4.1", "gpt-5"]
+    assert "openai is here the API chat_completions; the provider openai is asked by codex_responses" in ran.plain
+    assert "is here the API" not in cells.run("%payload chat {{s}}").plain
+
+
+def test_beside_what_was_sent_stand_the_models_that_were_named(cells: Cells) -> None:
+    with_tools(cells)
+    assert cells.run("%payload -m claude=claude-opus-5 -o found").error is None
+    found = cells.shell.user_ns["found"]
+    assert found["anthropic_messages"].payload["model"] == "claude-opus-5"
+    assert found["chat_completions"].payload["model"] != "claude-opus-5"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("openai {{s}} -m gemini=x", "gemini_native is no column that is converted here"),
+        ("{{made}} -m x", "is a Conversion already, for chat_completions; -m is too much"),
+        ("--round 1 -m x", "contradict each other: what was sent has its model"),
+        ("openai {{s}} -m opnai=x", "unknown API opnai; did you mean openai"),
+    ],
+)
+def test_a_model_that_has_no_column_is_said(cells: Cells, line: str, said: str) -> None:
+    source = llmneutral.PromptStack.from_artifact("Hi")
+    cells.shell.user_ns.update(s=source, made=llmneutral.convert(source, "chat_completions", model="m"))
+    assert said in str(cells.run(f"%payload {line}").error)
+
+
+def test_compare_says_where_a_name_means_two_things(cells: Cells) -> None:
+    ran = cells.run("%prompt --compare openai,codex Hi")
+    assert ran.error is None
+    assert (
+        "openai is here the API chat_completions; the provider openai is asked by codex_responses"
+        in (ran.outputs[-1]["text/html"])
+    )

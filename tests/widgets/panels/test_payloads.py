@@ -111,3 +111,19 @@ def test_the_static_form_is_the_comparison_of_the_magic() -> None:
     bundle = PayloadView(many(200), "chat_completions")._repr_mimebundle_()
     assert "140 more: %stack --all" in bundle["text/html"]
     assert bundle["text/plain"] == "chat_completions: POST /chat/completions, 0 changes"
+
+
+def test_one_model_in_every_column_or_one_for_an_api() -> None:
+    apis = ["openai", "codex_responses"]
+    view = PayloadView(stack(), apis, "gpt-6-luna")
+    assert [found.payload["model"] for found in view.conversions.values()] == ["gpt-6-luna"] * 2
+    assert "".join(html(view.box)).count("<small>for gpt-6-luna</small>") == 2
+    assert "openai is here the API chat_completions" in text(view.box)
+    assert view.static().text(100).startswith("openai is here the API chat_completions")
+    one = PayloadView(stack(), apis, models={"responses": "gpt-5"})
+    assert one.conversions["codex_responses"].payload["model"] == "gpt-5"
+    assert "is here the API" not in text(PayloadView(stack()).box)
+    with pytest.raises(OptionError, match=r"unknown API opnai; did you mean openai"):
+        PayloadView(stack(), apis, {"opnai": "x"})
+    with pytest.raises(TypeError, match="models is int; it takes a model, or a map"):
+        PayloadView(stack(), apis, 5)  # type: ignore[arg-type]

@@ -108,4 +108,4 @@ def test_the_static_form_is_the_list_of_the_magic() -> None:
     bundle = StackView(many(1000))._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}
     assert "967 more: %stack --all" in bundle["text/html"]
-    assert bundle["text/plain"] == "PromptStack of 1000 messages"
+    assert bundle["text/plain"] == "PromptStack of 1,000 messages"

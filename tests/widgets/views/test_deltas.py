@@ -160,3 +160,13 @@ def test_a_stream_as_text_is_bounded_and_says_so() -> None:
     assert deltas_text([], 100) == EMPTY
     assert deltas_text([], 100, stopped="0 of 11 chunks") == "recording stopped at 0 of 11 chunks"
     assert "recording stopped at 2 of 9 chunks" in deltas_text(long[:2], 100, stopped="2 of 9 chunks")
+
+
+def test_a_reason_that_is_the_provider_s_own_word_too_stands_once() -> None:
+    def told(own: str) -> str:
+        delta = {"kind": "finish", "finish_reason": "length", "raw_finish_reason": own}
+        return deltas_text([(0.1, {}, [delta])], 120)
+
+    assert "length (max_tokens)" in told("max_tokens")
+    assert "length (length)" not in told("length")
+    assert "finish length" in told("length")

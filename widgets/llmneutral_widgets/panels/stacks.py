@@ -11,7 +11,7 @@ from llmneutral_widgets.panel_sink import dispose
 from llmneutral_widgets.panels.base import MORE, Panel, button, piece, row
 from llmneutral_widgets.panels.sources import Source, Told, told
 from llmneutral_widgets.views.listed import stack_text
-from llmneutral_widgets.views.page import part, tag
+from llmneutral_widgets.views.page import count, part, tag
 from llmneutral_widgets.views.stack import EMPTY, FIRST, LAST, SECTIONS, stack_head, stack_page, stack_part
 
 
@@ -107,6 +107,6 @@ class StackView(Panel):
         view = {"tools": found.tools, "name": found.name, **found.about, "limits": limits.current()}
         data = {
             "text/html": str(stack_page(found.messages, **view)),
-            "text/plain": f"PromptStack of {len(found.messages)} messages",
+            "text/plain": f"PromptStack of {count(len(found.messages), 'message')}",
         }
         return Bundle(data, printed=lambda width: stack_text(found.messages, width, **view))

@@ -7,7 +7,7 @@ from typing import Any
 
 from llmneutral_widgets.views import markdown
 from llmneutral_widgets.views.jsonlines import compact, pretty
-from llmneutral_widgets.views.page import Html, Room, badge, fold, join, line, size, tag
+from llmneutral_widgets.views.page import Html, Room, badge, count, fold, join, line, size, tag
 from llmneutral_widgets.views.pictures import Album, picture_type
 from llmneutral_widgets.views.pictures import decoded as decoded_picture
 
@@ -21,9 +21,9 @@ _NEVER_RUN = "the arguments are no JSON object; this call is never run"
 _SEALS = ("signature", "encrypted_content", "thought_signature")
 
 
-def preview(block: Mapping[str, Any]) -> Html:
+def preview(block: Mapping[str, Any], most: int = 60) -> Html:
     """Returns the first words of a block, for the line that opens it: open, the whole text stands below instead."""
-    words = join([first_words(block)])
+    words = join([first_words(block, most)])
     return tag("span", words, class_="preview") if kind_of(block) in ("text", "thinking") else words
 
 
@@ -152,7 +152,7 @@ def _citations(given: Any) -> Html:
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         return Html()
     items = [tag("li", tag("small", compact(citation, 300))) for citation in given[:20]]
-    return fold(f"{len(given)} citations", tag("ol", *items))
+    return fold(count(len(given), "citation"), tag("ol", *items))
 
 
 def _thinking(block: Block, room: Room, album: Album) -> Html:

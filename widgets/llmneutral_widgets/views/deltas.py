@@ -300,7 +300,7 @@ def _joined(row: Row) -> str:
     """What is said of chunks that were folded into one row."""
     letters = sum([len(_piece(delta)) for entry in row.entries for delta in entry.deltas])
     seconds = row.entries[-1].seconds - row.entries[0].seconds
-    return f"{len(row.entries)} chunks, {letters:,} characters, {seconds:.2f} s"
+    return f"{count(len(row.entries), 'chunk')}, {count(letters, 'character')}, {seconds:.2f} s"
 
 
 def _inner(entries: Sequence[Entry], most: int) -> Iterator[str]:
@@ -339,8 +339,8 @@ def _words(delta: Delta, most: int) -> _Words:
         return _Words(kind, f" {compact(piece, most)}")
     rest = {key: value for key, value in delta.items() if key not in ("kind", "content") and value is not None}
     if kind == "finish":
-        own = f" ({rest['raw_finish_reason']})" if rest.get("raw_finish_reason") else ""
-        return _Words(kind, short(f" {rest.get('finish_reason')}{own}", most))
+        why, own = rest.get("finish_reason"), rest.get("raw_finish_reason")
+        return _Words(kind, short(f" {why}{f' ({own})' if own and own != why else ''}", most))
     if kind == "usage" and isinstance(usage := rest.get("usage"), Mapping):
         rest = {key: value for key, value in usage.items() if isinstance(value, int)}
     return _Words(kind, pairs=tuple([_written(key, value, most) for key, value in rest.items()]))

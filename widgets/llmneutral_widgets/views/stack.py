@@ -24,6 +24,8 @@ from llmneutral_widgets.views.page import RIGHT, Html, Room, badge, count, fitte
 FIRST, LAST = 3, 30
 """Messages shown at the beginning and at the end of a long conversation."""
 _BLOCK_TEXT = 20_000
+_WORDS = 110
+"""Characters that say what a block is: a line of the usual page holds as many."""
 SECTIONS = ("blocks", "stack")
 EMPTY = "No messages yet. %%prompt adds the first."
 
@@ -189,7 +191,7 @@ class _List:
         """A block, closed: kind and first words; open: all of it, as it reads and as it is."""
         label = tag("small", f"{ref[0]}.{ref[1]}", style=RIGHT)
         partner = [tag("small", f" → {self.partners[ref]}")] if ref in self.partners else []
-        shown = tag("del", first_words(block)) if ref in self.refused else preview(block)
+        shown = tag("del", first_words(block, _WORDS)) if ref in self.refused else preview(block, _WORDS)
         summary = join([label, tag("span", kind_of(block), class_="kind"), " ", shown, *partner])
         inner = [content(block, self._share(), self.album), facts(block)]
         if kind_of(block) == "text" and _has_markup(str(block.get("text") or "")):
@@ -217,7 +219,7 @@ def message_words(message: Mapping[str, Any], maker: str | None, tokens: int | N
     """Returns what is said of a message beside its role: who made it, its name, how many blocks and tokens it has."""
     blocks = blocks_of(message)
     made = maker or next((told for block in blocks if (told := origin(block))), None)
-    said = [made, message.get("name"), count(len(blocks), "block"), None if tokens is None else f"{tokens:,} tokens"]
+    said = [made, message.get("name"), count(len(blocks), "block"), None if tokens is None else count(tokens, "token")]
     return [str(part) for part in said if part]
 
 
