@@ -103,7 +103,8 @@ def test_one_row_s_failure_is_its_own() -> None:
     found = run_frame(CITIES, "{{city}}", Saying(say))
     assert found["status"].tolist() == ["complete", "failed", "failed"]
     assert found["answer"].fillna("-").tolist() == ["Oslo", "-", "-"]
-    assert found["error"].fillna("-").tolist() == ["-", "rate_limit_error: later", "ValueError: odd"]
+    told = "rate_limit_error: later. Wait before the next request, and send fewer at a time."
+    assert found["error"].fillna("-").tolist() == ["-", told, "ValueError: odd"]
 
 
 def test_a_value_without_a_text_is_its_rows_failure() -> None:

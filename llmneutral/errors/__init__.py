@@ -357,6 +357,7 @@ class RateLimitError(ProviderError):
 
     type = "rate_limit_error"
     retryable = True
+    default_hint = "Wait before the next request, and send fewer at a time."
 
 
 class OverloadedError(ProviderError):
@@ -364,6 +365,7 @@ class OverloadedError(ProviderError):
 
     type = "overloaded_error"
     retryable = True
+    default_hint = "Ask again later, or another model."
 
 
 class ServerError(ProviderError):
@@ -371,6 +373,7 @@ class ServerError(ProviderError):
 
     type = "server_error"
     retryable = True
+    default_hint = "The fault is the provider's: ask again later, or another model."
 
 
 class ConflictError(ProviderError):

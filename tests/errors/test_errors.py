@@ -145,6 +145,14 @@ def test_every_class_renders_briefly(kind: type[LLMNeutralError]) -> None:
         assert all("\n" not in line for line in lines)
 
 
+@pytest.mark.parametrize("kind", ["rate_limit_error", "overloaded_error", "server_error"])
+def test_what_may_pass_says_so(kind: str) -> None:
+    error = provider_error(kind, "no", status=500)
+    assert error.hint
+    assert error._render_traceback_()[-1] == f"→ {error.hint}"
+    assert provider_error(kind, "no", hint="").hint == ""
+
+
 def test_a_conversion_error_names_the_place() -> None:
     error = ConversionError(
         "image/svg+xml cannot be sent.",

@@ -12,6 +12,7 @@ import pytest
 
 import llmneutral
 from llmneutral_widgets.asking import MOST_CHUNKS, Question, ask, ask_all, ask_until
+from llmneutral_widgets.bundles import bundle_of
 from llmneutral_widgets.providers import Asked
 from llmneutral_widgets.session import Sent
 from llmneutral_widgets.sinks import CollectSink
@@ -70,6 +71,40 @@ def test_attempts_are_counted() -> None:
         exchange = ask(question(driver), CollectSink()).exchange
     assert exchange is not None
     assert exchange.timing["attempts"] == 2
+
+
+REFUSED = {"message": "bad", "type": "invalid_request_error", "param": "messages.0.content"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "hint"),
+    [
+        (400, REFUSED, "%payload shows what was sent."),
+        (400, {**REFUSED, "message": "max_tokens: 9 > 8"}, "Lower max_tokens to 8"),
+        (413, {"message": "too many bytes"}, "Send fewer or smaller media."),
+        (429, {"message": "slow down"}, "Wait before the next request"),
+        (529, {"message": "busy"}, "Ask again later, or another model."),
+        (500, {"message": "oh"}, "The fault is the provider's"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_failure_says_what_to_do_where_it_is_shown_and_kept(
+    status: int, body: dict[str, Any], hint: str, stream: bool
+) -> None:
+    refused = whole({"error": body}, status, x_request_id="req_1")
+    sink = CollectSink()
+    with Loopback(lambda _: refused) as server:
+        driver = chat(server)
+        driver.sleep = lambda seconds: None
+        outcome = ask(question(driver, stream=stream), sink)
+    assert outcome.exchange is not None
+    assert sink.exchange is outcome.exchange
+    assert isinstance(outcome.error, llmneutral.ProviderError)
+    assert outcome.error.hint is not None
+    assert outcome.error.hint.startswith(hint)
+    assert outcome.exchange.to_json()["error"]["hint"] == outcome.error.hint
+    first, *_ = bundle_of(outcome.exchange).data["text/plain"].splitlines()
+    assert first.endswith(f"failed · status {status} · request id req_1")
 
 
 def test_what_cannot_be_asked_shows_and_keeps_nothing() -> None:

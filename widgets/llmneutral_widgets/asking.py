@@ -21,7 +21,7 @@ import msgspec
 from llmneutral_widgets.exchange import Exchange, Request, new_id, status_of
 from llmneutral_widgets.interrupts import hold
 from llmneutral_widgets.pricing import OwnPrices
-from llmneutral_widgets.providers import Asked
+from llmneutral_widgets.providers import Asked, point_to_payload
 from llmneutral_widgets.session import Sent, is_sent
 from llmneutral_widgets.sinks import Sink
 from llmneutral_widgets.tool_rounds import ToolRounds
@@ -196,6 +196,7 @@ class _Call:
         if error is not None and self.is_alone and not _was_sent(error) and not self._text():
             sink.abort(None, error)
             return Outcome(None, error)
+        point_to_payload(error)
         try:
             exchange = self.exchange(error)
             exchange.to_json()  # whoever keeps or shows it will need that

@@ -307,6 +307,18 @@ def _row(name: str, config: Any, named: frozenset[str]) -> dict[str, Any]:
     return {**found, "name": name, "in_env_file": found["key_variable"] in named}
 
 
+def point_to_payload(error: BaseException | None) -> None:
+    """A request that was refused without a hint of what to do has one in a notebook: to look at it.
+
+    Args:
+        error: It is changed in place.
+    """
+    import llmneutral
+
+    if isinstance(error, llmneutral.InvalidRequestError) and not error.hint:
+        error.hint = "%payload shows what was sent."
+
+
 def _type_key(name: str, variable: str) -> str:
     """What to do where a config has no key."""
     in_file = "Take it from .env with %provider key --env, t" if variable in named_here() else "T"

@@ -146,6 +146,8 @@ def test_the_summary() -> None:
     assert summary_line(record(status="interrupted")).split("\n")[0].endswith("cost n/a · interrupted")
     failed = record(status="failed", response=None, error={"message": "too\nfast"})
     assert summary_line(failed).split("\n")[1] == "too fast"
+    failed["error"] = {"message": "no", "status": 429, "request_id": "req_1\x1b\n2"}
+    assert summary_line(failed).split("\n")[0].endswith("· failed · status 429 · request id req_1\ufffd 2")
     called = answered("", blocks=[{"type": "tool_call", "name": "weather", "path": "now"}])
     assert summary_line(record(response=called)).split("\n")[1] == "calls weather.now"
     assert "Title" not in summary_line(record(), with_text=False)

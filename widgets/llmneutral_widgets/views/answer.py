@@ -334,12 +334,19 @@ def _cost(record: Record) -> str | None:
     return f"cost {money(amount)}{currency}{source}"
 
 
+def _of_error(record: Record) -> list[str]:
+    """Returns what the provider's support asks for."""
+    error = _map(record.get("error"))
+    told = (("status", error.get("status")), ("request id", error.get("request_id")))
+    return [f"{name} {line(str(value), 100)}" for name, value in told if value]
+
+
 def summary_line(record: Record, *, with_text: bool = True) -> str:
     """Returns an exchange as plain text: one line, and the first 200 characters of the answer."""
     response = _map(record.get("response"))
     answer = str(response.get("text") or "") if with_text else ""
     status = str(record.get("status"))
-    said = " · ".join([*footer(record), *([] if status == "complete" else [status])])
+    said = " · ".join([*footer(record), *([] if status == "complete" else [status, *_of_error(record)])])
     calls = [f"calls {tool_name(block)}" for block in response.get("blocks") or () if kind_of(block) == "tool_call"]
     body = answer[:200] + ("…" if len(answer) > 200 else "") if answer else ", ".join(calls)
     error = line(str(_map(record.get("error")).get("message") or ""), 200)
