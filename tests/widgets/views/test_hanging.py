@@ -31,7 +31,7 @@ def test_a_short_line_needs_no_markup() -> None:
     assert hanging('  "a": 1,') == '  "a": 1,\n'
 
 
-@pytest.mark.parametrize(("pad", "name"), [(0, "i2"), (2, "i4"), (6, "i8"), (8, "i10"), (20, "i10")])
+@pytest.mark.parametrize(("pad", "name"), [(0, "i2"), (2, "i4"), (6, "i8"), (8, "i10"), (10, "i12"), (20, "i12")])
 def test_a_long_line_goes_on_further_in(pad: int, name: str) -> None:
     assert hanging(" " * pad + "word " * FITS).startswith(f'<span class="{name}">')
     assert f".i{name[1:]}{{padding-left:{name[1:]}ch;text-indent:-{name[1:]}ch}}" in style_section("side")

@@ -11,7 +11,7 @@ from llmneutral_widgets.views.page import Html, join, tag, verbatim
 
 FITS = 16
 """Characters of a line that the narrowest column has room for."""
-_DEEPEST = 8
+_DEEPEST = 10
 """Spaces that the rest of a line is indented by, at most, beside two: narrow columns have no more room."""
 _FIRST = re.compile(r" +\S[^\w\s\"]*")
 _OPENING = re.compile(r"( *(?:\"(?:[^\"\\]|\\.){0,200}\": )?)(\"[^\w\s\"]+)")
