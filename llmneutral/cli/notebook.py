@@ -16,6 +16,8 @@ from typing import Any
 from llmneutral.errors import ConfigurationError
 
 _STDIN = "-"
+_PART = "{}which part of it, counted from 1, where it began anew (--new); default: the last one"
+_CELLS = "with --whole: only cells A to B, counted from 1, both included, such as 2:8, :5, -3: or 6; or the id of one"
 
 
 def add_parser(commands: Any) -> None:
@@ -31,7 +33,8 @@ def add_parser(commands: Any) -> None:
     form.add_argument("--stack", action="store_true", help="one conversation as the JSON of a PromptStack")
     form.add_argument("--whole", action="store_true", help="the whole notebook (text, code, outputs) as a PromptStack")
     extract.add_argument("-c", "--conversation", metavar="NAME", help="with --stack: default is the one asked last")
-    extract.add_argument("--cells", type=_range, metavar="A:B", help="with --whole: only these, counted from 0")
+    extract.add_argument("--part", type=_positive, metavar="N", help=_PART.format("with --stack: "))
+    extract.add_argument("--cells", type=_range, metavar="A:B", help=_CELLS)
     extract.add_argument("--no-outputs", action="store_true", help="with --whole: leave out what cells have shown")
     extract.add_argument("--cap", type=_positive, metavar="N", help="with --whole: most characters of a cell (20000)")
     extract.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
@@ -42,6 +45,7 @@ def add_parser(commands: Any) -> None:
     export.add_argument("-o", "--output", metavar="FILE", help="ends in .ipynb, .json or .md; default: standard output")
     export.add_argument("--to", choices=("ipynb", "json", "md"), help="form; default: the ending of -o, else ipynb")
     export.add_argument("-c", "--conversation", metavar="NAME", help="which one; default: the one asked last")
+    export.add_argument("--part", type=_positive, metavar="N", help=_PART.format(""))
     export.add_argument(
         "--style",
         choices=("prompt", "markdown"),
@@ -63,15 +67,24 @@ def _help(parser: argparse.ArgumentParser) -> int:
     return 0
 
 
-def _range(text: str) -> slice:
+def _range(text: str) -> slice | list[str]:
+    """Cells as messages count them: from 1, the last one included; -1 is the last one."""
     start, colon, stop = text.partition(":")
+    if not colon:
+        start = stop = text
     try:
-        numbers = [int(part) if part else None for part in (start, stop)]
+        first, last = [int(part) if part else None for part in (start, stop)]
     except ValueError:
-        numbers = []
-    if not colon or not numbers:
-        raise argparse.ArgumentTypeError(f"{text!r} is no range such as 2:8, :5 or -3:")
-    return slice(*numbers)
+        if colon or not text:
+            raise argparse.ArgumentTypeError(f"{text!r} is no range such as 2:8, :5 or -3:") from None
+        return [text]  # an id
+    if 0 in (first, last):
+        raise argparse.ArgumentTypeError(f"{text!r}: cells are counted from 1")
+    return slice(first if first is None or first < 0 else first - 1, None if last == -1 else _after(last))
+
+
+def _after(last: int | None) -> int | None:
+    return last + 1 if last is not None and last < 0 else last
 
 
 def _positive(text: str) -> int:
@@ -91,6 +104,7 @@ def _notebooks() -> Any:
 
 def _extract(arguments: argparse.Namespace) -> int:
     _only_with(arguments, "stack", "conversation")
+    _only_with(arguments, "stack", "part")
     for name in ("cells", "no_outputs", "cap"):
         _only_with(arguments, "whole", name)
     notebooks = _notebooks()
@@ -103,7 +117,8 @@ def _extract(arguments: argparse.Namespace) -> int:
     else:
         found = notebooks.extract_exchanges(notebook)
         if arguments.stack:
-            text = notebooks.conversation_text(found.stack(arguments.conversation), "json")
+            text = notebooks.conversation_text(found.stack(arguments.conversation, arguments.part), "json")
+            _say(notebooks.choice(found, arguments.conversation, arguments.part))
             _say(found.notes)
         else:
             text = f"{_json(found.to_json()) if arguments.json else found.to_text()}\n"
@@ -115,7 +130,7 @@ def _export(arguments: argparse.Namespace) -> int:
     notebooks = _notebooks()
     form = arguments.to or _form_of(arguments, notebooks.FORMS)
     text, name = _content(arguments.file)
-    found = notebooks.read_conversation(text, name, arguments.conversation)
+    found = notebooks.read_conversation(text, name, arguments.conversation, part=arguments.part)
     _say(found.notes)
     written = notebooks.conversation_text(found.conversation, form, arguments.style)
     _write(notebooks, written, arguments)

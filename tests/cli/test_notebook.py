@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 import llmneutral
 from llmneutral.cli import main
 from tests.conftest import ROOT
+from tests.widgets.ipynb.test_extraction import record, shown
+from tests.widgets.ipynb.test_notebook_file import code, notebook
 
 LESSON = ROOT / "notebooks" / "00-start.ipynb"
 Captured = pytest.CaptureFixture[str]
@@ -69,6 +72,50 @@ def test_extract_lists_a_line_for_each_exchange(capsys: Captured) -> None:
     assert err == ""
 
 
+def test_extract_tells_what_was_asked(capsys: Captured) -> None:
+    assert main(["notebook", "extract", str(LESSON)]) == 0
+    for row in capsys.readouterr().out.splitlines()[1:4]:
+        assert re.match(r'  cell \d+ \(\w+\)  x-\w{8}  default  "[^"]{5,60}"  ', row)
+
+
+@pytest.mark.parametrize(
+    ("cells", "heads"),
+    [("1:2", ["a", "b"]), ("2", ["b"]), ("3:", ["c", "d"]), (":1", ["a"]), ("3:-1", ["c", "d"]), ("c4", ["d"])],
+)
+def test_cells_are_counted_as_messages_count_them(
+    cells: str, heads: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    written = [{"cell_type": "markdown", "id": f"c{n}", "metadata": {}, "source": t} for n, t in enumerate("abcd", 1)]
+    given(monkeypatch, json.dumps(notebook(*written)).encode())
+    assert main(["notebook", "extract", "-", "--whole", "--cells", cells]) == 0
+    stack = llmneutral.PromptStack.from_json(capsys.readouterr().out)
+    assert [message.to_text() for message in stack.messages] == heads
+
+
+def test_a_conversation_that_began_anew_says_so_and_gives_its_other_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    cells = [code("%%prompt", shown(each)) for each in (record(0), record(1, 0), record(2))]
+    content = json.dumps(notebook(*cells)).encode()
+    for arguments in (["extract", "-", "--stack"], ["export", "-", "--to", "json"]):
+        given(monkeypatch, content)
+        assert main(["notebook", *arguments]) == 0
+        out, err = capsys.readouterr()
+        assert "q2" in out
+        assert "q1" not in out
+        assert "conversation default began anew and has 2 parts: this is the last one; " in err
+        given(monkeypatch, content)
+        assert main(["notebook", *arguments, "--part", "1"]) == 0
+        out, err = capsys.readouterr()
+        assert "q1" in out
+        assert "q2" not in out
+        assert "parts" not in err
+    given(monkeypatch, content)
+    assert main(["notebook", "extract", "-"]) == 0
+    rows = [row.split("  ")[1] for row in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == ["default, part 1:", "cell 1 (c1)", "cell 2 (c2)", "default, part 2:", "cell 3 (c3)"]
+
+
 def test_extract_as_json(capsys: Captured) -> None:
     assert main(["notebook", "extract", str(LESSON), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -86,7 +133,7 @@ def test_extract_as_a_stack_that_the_library_reads(capsys: Captured, monkeypatch
 
 def test_extract_the_whole_notebook(tmp_path: Path, capsys: Captured) -> None:
     target = tmp_path / "whole.json"
-    arguments = ["--whole", "--cells", "0:3", "--cap", "40", "--no-outputs", "-o", str(target)]
+    arguments = ["--whole", "--cells", "1:3", "--cap", "40", "--no-outputs", "-o", str(target)]
     assert main(["notebook", "extract", str(LESSON), *arguments]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -142,6 +189,8 @@ def test_diff_tells_what_changed_and_ends_with_one_on_request(tmp_path: Path, ca
         (["extract", str(ROOT / "README.md")], "README.md is no notebook: it is no JSON"),
         (["extract", str(LESSON), "--stack", "-c", "defalt"], "holds no conversation defalt; did you mean default?"),
         (["export", str(LESSON), "-c", "other"], "holds no conversation other; known: default"),
+        (["export", str(LESSON), "--part", "2"], "conversation default has 1 part, and no part 2"),
+        (["extract", str(LESSON), "--whole", "--cells", "exampel"], "no cell with the id exampel; did you mean example?"),
         (["export", str(LESSON), "-o", "nowhere/x.ipynb"], "x.ipynb: No such file or directory"),
     ],
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else None,
@@ -163,7 +212,9 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str], told: str, capsys
         (["extract", str(LESSON), "-c", "a"], "--conversation belongs to --stack"),
         (["extract", str(LESSON), "--cap", "5"], "--cap belongs to --whole"),
         (["extract", str(LESSON), "--whole", "--cap", "0"], "from 1"),
-        (["extract", str(LESSON), "--whole", "--cells", "3"], "no range"),
+        (["extract", str(LESSON), "--whole", "--cells", "3:x"], "no range"),
+        (["extract", str(LESSON), "--whole", "--cells", "0:3"], "cells are counted from 1"),
+        (["extract", str(LESSON), "--part", "1"], "--part belongs to --stack"),
         (["extract", str(LESSON), "-o", str(LESSON)], "would replace the file"),
         (["export", str(LESSON), "-o", "x.txt"], "x.txt ends in none of .ipynb, .json, .md"),
         (["export", str(LESSON), "--to", "html"], "html"),

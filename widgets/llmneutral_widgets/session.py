@@ -327,9 +327,15 @@ def _is_last(laid: Sequence[tuple[Any, Turn | None]], number: int) -> bool:
     return number + 1 == len(laid) or laid[number + 1][1] is not laid[number][1]
 
 
+def laid(exchanges: Iterable[Exchange]) -> list[tuple[Any, Exchange | None]]:
+    """Returns the messages of exchanges in the order in which they are sent, each with its exchange, if it has one."""
+    told = _laid([Turn(exchange) for exchange in exchanges])
+    return [(message, None if turn is None else turn.exchange) for message, turn in told]
+
+
 def in_order(exchanges: Iterable[Exchange]) -> list[Any]:
     """Returns the messages of exchanges in the order in which they are sent, answers included."""
-    return [message for message, _ in _laid([Turn(exchange) for exchange in exchanges])]
+    return [message for message, _ in laid(exchanges)]
 
 
 def _own_of(stack: Any) -> dict[str, Any]:

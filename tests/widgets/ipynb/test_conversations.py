@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import mistune
+import msgspec
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -98,6 +99,31 @@ def test_the_forms_of_a_conversation(tmp_path: Path) -> None:
     assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("## system\n\nYou are terse.\n")
     exchange = Exchange(id="x-1", status="complete", messages=[said("user", "q")], response=response("a"))
     assert conversation_text([exchange], "md").endswith("## assistant\n\nHm.\na\n")
+
+
+def test_markdown_tells_who_answered_and_what_an_answer_lacks() -> None:
+    whole = Exchange(
+        id="x-1",
+        status="complete",
+        name="birds",
+        provider="anthropic",
+        model="claude-sonnet-5-5",
+        messages=[said("system", "Terse."), said("user", "q")],
+        response=response("a", finish_reason="length"),
+    )
+    stopped = Exchange(id="x-2", status="interrupted", parent="x-1", name="birds", messages=[said("user", "r")])
+    stopped = msgspec.structs.replace(stopped, provider="<b>", response=response("b"))
+    text = conversation_text([whole, stopped], "md")
+    assert text.startswith("# Conversation birds\n\n## system\n\nTerse.\n\n## user\n\nq\n")
+    assert "Hm.\na\n\n<sub>anthropic · claude-sonnet-5-5 · cut off</sub>\n\n## user" in text
+    assert text.endswith("Hm.\nb\n\n<sub>interrupted</sub>\n")
+
+
+def test_markdown_that_was_written_here_is_replaced(tmp_path: Path) -> None:
+    exchange = Exchange(id="x-1", status="complete", messages=[said("user", "q")], response=response("a"))
+    for text in ("one", "two"):
+        save_conversation([msgspec.structs.replace(exchange, name=text)], tmp_path / "out.md")
+    assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("# Conversation two\n\n## user")
 
 
 @pytest.mark.parametrize(

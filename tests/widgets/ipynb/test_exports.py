@@ -172,7 +172,9 @@ def test_what_a_line_cannot_say_is_said_before_it_once() -> None:
     one, two = remarks_of(notebook)
     assert "add `-t weather`" in one
     assert "`mine · m`: no name of a provider" in one
-    assert two == f"{HEAD}\n\n* settings that no line takes: `unheard_of`"
+    assert two == f"{HEAD.format(number=5, question='a')}\n\n* settings that no line takes: `unheard_of`"
+    assert "cell 3 (a)" in one
+    assert [cell.source[:8] for cell in (notebook.cells[2], notebook.cells[4])] == ["%%prompt", "%%prompt"]
     assert [message.to_text() for message in stack_from_notebook(notebook).messages][1] == "a", "it is no message"
     assert remarks_of(conversation_to_notebook(third))[0].count("* ") == 1
 

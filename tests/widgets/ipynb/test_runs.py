@@ -108,15 +108,22 @@ def test_without_ids_those_belong_together_that_are_typed_alike() -> None:
     second["cells"].insert(0, code("%load_ext llmneutral"))
     found = diff_runs(run("a", "b", minor=4), second)
     assert changes(found) == ["same", "changed"]
-    assert any("cells without ids" in note for note in found.notes)
+    assert "cells without ids" in found.matching
 
 
 def test_notebooks_that_have_nothing_to_do_with_each_other() -> None:
-    other = run("a")
-    other["cells"][0]["id"] = "elsewhere"
-    found = diff_runs(run("a"), other)
+    found = diff_runs(run("a"), notebook(code("%%prompt", shown(record(1)), id="elsewhere")))
     assert changes(found) == ["only_first", "only_second"]
-    assert found.notes == ("no cell of one is a cell of the other: these are runs of different notebooks",)
+    assert "no cell of one is a cell of the other: these are runs of different" in found.to_text().splitlines()[1]
+
+
+def test_what_asks_the_same_belongs_together_where_no_cell_does() -> None:
+    """As in a panel, and in its export that was run."""
+    panel = notebook(code("panel", shown({**record(1), "others": [record(0)]}), id="panel"))
+    again = notebook(*[code("%%prompt", shown(record(n, response=answer(text)))) for n, text in enumerate(("a0", "b"))])
+    found = diff_runs(panel, again)
+    assert sorted(changes(found)) == ["changed", "same"]
+    assert found.to_text().splitlines()[1].endswith("questions belong together that ask the same")
 
 
 def test_what_is_missing_or_broken_is_told() -> None:

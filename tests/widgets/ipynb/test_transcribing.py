@@ -72,6 +72,13 @@ def test_cells_that_asked_bring_the_real_messages() -> None:
     assert again.messages == stack().messages
 
 
+def test_what_a_conversation_began_with_stands_before_the_first_question() -> None:
+    begun = [record(5, messages=[{"role": "system", "content": [{"type": "text", "text": "Be brief."}]}])]
+    history = {"messages": 2, "part": "x-0", "turn": 1, "after": 0, "begun": begun}
+    stack = stack_from_notebook(notebook(code("%%prompt", shown(record(0, 5, history=history)))))
+    assert [message.role for message in stack.messages] == ["system", "assistant", "user", "assistant"]
+
+
 def test_what_would_not_be_sent_is_left_out_and_said() -> None:
     found = stack_from_notebook(
         notebook(code("%%prompt\nq", shown(record(0, status="failed"))), code("%%prompt\nr", shown({"odd": 1})))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +38,9 @@ from llmneutral_widgets.ipynb.notebook_file import (
 )
 from llmneutral_widgets.ipynb.runs import RunsDiff, diff_runs
 from llmneutral_widgets.ipynb.transcribing import NotebookStack, stack_from_notebook
-from llmneutral_widgets.views.page import visible
+from llmneutral_widgets.session import in_order, laid
+from llmneutral_widgets.views.answer import maker
+from llmneutral_widgets.views.page import line, visible
 
 __all__ = [
     "FORMS",
@@ -49,6 +51,7 @@ __all__ = [
     "Read",
     "RunsDiff",
     "Style",
+    "choice",
     "conversation_text",
     "conversation_to_notebook",
     "diff_runs",
@@ -64,6 +67,8 @@ __all__ = [
 ]
 
 _FENCES = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
+_PLAIN = re.compile(r"[\w./:+ ·-]{1,80}")
+_ENDS = {"length": "cut off", "content_filter": "cut off by a filter", "refusal": "refused"}
 FORMS = ("ipynb", "json", "md")
 """Forms a conversation is written in: a notebook, the JSON of its PromptStack, Markdown to read."""
 
@@ -81,13 +86,38 @@ def conversation_text(conversation: Any, form: str, style: Style = "prompt") -> 
     """
     if form == "ipynb":
         return notebook_text(conversation_to_notebook(conversation, style))
+    if form == "md":
+        return _markdown_of(conversation)
     stack = stack_of(conversation)
     if form == "json":
         # The values are cleaned, as in all other forms; a text within is seen as it is, and not in JSON's spelling.
         return json.dumps(scrub.plain(json.loads(stack.to_json())), ensure_ascii=False, separators=(",", ":")) + "\n"
-    if form == "md":
-        return "\n".join([_markdown(message) for message in stack.messages])
     raise NotebookError(f"a conversation is written as {', '.join(FORMS)}, not as {form}")
+
+
+def _markdown_of(conversation: Any) -> str:
+    """A conversation to be read: of exchanges with its name, who answered, and what an answer lacks."""
+    if isinstance(conversation, llmneutral.PromptStack):
+        return "\n".join([_markdown(message) for message in conversation.messages])
+    told = laid(exchanges_in(conversation))
+    said = []
+    for number, (message, exchange) in enumerate(told):
+        is_last = number + 1 == len(told) or told[number + 1][1] is not exchange
+        small = _small(exchange) if exchange is not None and is_last and message.is_assistant() else ""
+        said.append(_markdown(message) + (f"\n<sub>{small}</sub>\n" if small else ""))
+    names = list(dict.fromkeys([exchange.name for _, exchange in told if exchange is not None]))
+    title = line(visible(str(scrub.plain(", ".join(names)))), 60)
+    return "\n".join([f"# Conversation {title if is_tame(title) else ''}".rstrip() + "\n", *said]) if said else ""
+
+
+def _small(exchange: Exchange) -> str:
+    """Who answered, and what there is to say of the end, where it is a word that does nothing but be read."""
+    record = scrub.plain({"provider": exchange.provider, "model": exchange.model, "answered_by": exchange.answered_by})
+    given = exchange.response
+    reason = given.get("finish_reason") if isinstance(given, Mapping) else getattr(given, "finish_reason", None)
+    ended = exchange.status if exchange.status != "complete" else _ENDS.get(str(reason), "")
+    whom = line(visible(maker(record)), 80) if exchange.provider or exchange.answered_by else ""
+    return " · ".join([each for each in (whom if _PLAIN.fullmatch(whom) else "", ended) if each])
 
 
 def _markdown(message: Any) -> str:
@@ -140,7 +170,7 @@ def stack_of(conversation: Any) -> Any:
     """
     if isinstance(conversation, llmneutral.PromptStack):
         return conversation
-    return llmneutral.PromptStack([message for exchange in exchanges_in(conversation) for message in exchange.turn])
+    return llmneutral.PromptStack(in_order(exchanges_in(conversation)))
 
 
 class Read(NamedTuple):
@@ -156,7 +186,11 @@ class Read(NamedTuple):
 
 
 def read_conversation(
-    text: str | bytes, name: str, conversation: str | None = None, preferred: str | None = None
+    text: str | bytes,
+    name: str,
+    conversation: str | None = None,
+    preferred: str | None = None,
+    part: int | None = None,
 ) -> Read:
     """Returns the conversation in the content of a file.
 
@@ -165,6 +199,7 @@ def read_conversation(
         name: What it is called in messages.
         conversation: Which one, where a notebook holds several; by default the one that was asked last.
         preferred: Which one, if the notebook has it.
+        part: Which part of it, counted from 1, where it began anew; by default the last one.
 
     Returns:
         The exchanges of a notebook; a PromptStack for the other forms, and for a notebook that holds none of our
@@ -172,7 +207,7 @@ def read_conversation(
 
     Raises:
         NotebookError: If it is none of these, what it brings beside its messages can go along with no question, or
-            there is no conversation of this name.
+            there is no conversation of this name, or no such part.
     """
     data = json_of(text, name, "notebook" if name.endswith(".ipynb") else "conversation")
     if (stack := _stack_in(data, text, name)) is not None:
@@ -185,13 +220,13 @@ def read_conversation(
     notebook = notebook_of(data, name)
     found = extract_exchanges(notebook)
     wanted = conversation or (preferred if preferred in found.names else None)
-    exchanges: list[Exchange] = list(found.conversation(wanted))
+    exchanges: list[Exchange] = list(found.conversation(wanted, part))
     if exchanges:
         for exchange in exchanges:
             if exchange.history.get("loaded"):  # what it brought goes along with every question again
                 frame = llmneutral.PromptStack(settings=dict(exchange.settings), output_schema=exchange.output_schema)
                 checked(frame, name)
-        return Read(exchanges, (*_chosen(wanted, found.names), *found.notes))
+        return Read(exchanges, (*choice(found, wanted, part), *found.notes))
     if wanted is not None or found.found:
         raise NotebookError(f"{name} holds no exchange that can go on: what was asked there failed, or was not sent")
     stack = stack_from_notebook(notebook)
@@ -200,11 +235,26 @@ def read_conversation(
     return Read(llmneutral.PromptStack(stack.messages), stack.notes)
 
 
-def _chosen(wanted: str | None, names: Sequence[str]) -> tuple[str, ...]:
-    """What there is to say where a notebook holds several conversations."""
-    name = wanted or names[-1]
-    others = [other for other in names if other != name]
-    return (f"this is the conversation {name}; the notebook also holds {', '.join(others)}",) if others else ()
+def choice(found: Extract, wanted: str | None, part: int | None = None) -> tuple[str, ...]:
+    """Returns what there is to say where a notebook holds several conversations, or one in several parts.
+
+    Args:
+        found: What the notebook holds.
+        wanted: The conversation that was asked for; None is the last one.
+        part: The part that was asked for; None is the last one.
+    """
+    if not found.names:
+        return ()
+    name = wanted or found.names[-1]
+    others = [other for other in found.names if other != name]
+    told = [f"this is the conversation {name}; the notebook also holds {', '.join(others)}"] if others else []
+    number = len(found.parts(name))
+    if number > 1 and part is None:
+        told.append(
+            f"conversation {name} began anew and has {number} parts: this is the last one; "
+            "`llmneutral notebook export FILE --part N` gives another"
+        )
+    return tuple(scrub.plain(told))
 
 
 def _stack_in(data: Any, text: str | bytes, name: str) -> Any:

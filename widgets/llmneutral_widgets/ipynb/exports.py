@@ -203,13 +203,17 @@ def _prompt_cells(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
     yield _code(LOAD)
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     told: set[str] = set()
+    cell = 1
     for number, exchange in enumerate(exchanges, 1):
         before = sizes[exchange.name]
         settings, source = prompt_source(exchange, number, _history(exchange, before))
         unsaid = [key for key, value in _settings_of(exchange) if not _setting(key, value)]
         if is_sent(exchange):
             before.append(sum(not message.is_system() for message in exchange.turn))
-        if source != _ALONE and (said := lacking(exchange, is_first=number == 1, unsaid=unsaid, told=told)):
+        place, is_first = cell + (3 if settings else 2), number == 1
+        said = lacking(exchange, number=place, is_first=is_first, unsaid=unsaid, told=told) if source != _ALONE else ""
+        cell += 1 + bool(settings) + bool(said)
+        if said:
             yield {
                 "cell_type": "markdown",
                 "metadata": {"llmneutral": {"schema": SCHEMA, "remark": True}},

@@ -17,7 +17,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, SchemaError
 from llmneutral_widgets.ipynb.notebook_file import Cell, NotebookError, data_of, joined, near, open_notebook
-from llmneutral_widgets.ipynb.parts import Lines, left_out
+from llmneutral_widgets.ipynb.parts import Lines, Part, left_out
 from llmneutral_widgets.session import in_order, is_sent
 from llmneutral_widgets.views.answer import summary_line
 from llmneutral_widgets.views.page import count, line, visible
@@ -132,7 +132,7 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             name = names[-1]
         elif name not in names:
             raise NotebookError(f"{self.name} holds no conversation {name}; {near(name, names)}")
-        parts = self.lines().parts(name)
+        parts = self.parts(name)
         if part is None:
             return Exchanges(parts[-1].exchanges) if parts else Exchanges()
         if not 1 <= part <= len(parts):
@@ -186,18 +186,36 @@ class Extract(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def to_text(self) -> str:
         """Returns an overview: a line for each exchange, and what is missing or could not be read."""
         lines = [f"{self.name}: {count(len(self.found), 'exchange')}" + _of(self.names)]
+        numbers, at = self._numbers(), dict[str, int]()
         tried: Found | None = None
         for each in self.found:
+            exchange = each.exchange
+            number = numbers.get(exchange.id, at.get(exchange.name, 0))
+            if number != at.get(exchange.name, 0):
+                lines.append(f"  {exchange.name}, part {number}:")
+                at[exchange.name] = number
             aside = ", beside the first" if each.is_aside else ", another try" if _is_again(each, tried) else ""
             tried = tried if each.is_aside else each
-            lines.append(
-                f"  {each.cell.place}  {each.exchange.id}  {each.exchange.name}{aside}  {_summary(each.exchange)}"
-            )
+            asked = f'"{question_of(exchange, 60)}"{_begun(each)}'
+            lines.append(f"  {each.cell.place}  {exchange.id}  {exchange.name}{aside}  {asked}  {_summary(exchange)}")
         if self.missing:
             lines += ["without an answer:", *[f"  {missing}" for missing in self.missing]]
         if self.notes:
             lines += ["notes:", *[f"  {note}" for note in self.notes]]
         return visible(scrub.current_secrets().text("\n".join(lines)))
+
+    def parts(self, name: str) -> list[Part]:
+        """Returns the parts of a conversation, which begins anew by `--new` or a load, in the order of their asking."""
+        return self.lines().parts(name)
+
+    def _numbers(self) -> dict[str, int]:
+        """The part of each exchange, where a conversation has several."""
+        found: dict[str, int] = {}
+        for name in self.names:
+            parts = self.parts(name)
+            for number, part in enumerate(parts if len(parts) > 1 else (), 1):
+                found.update([(each.id, number) for each in part.exchanges])
+        return found
 
     def __repr__(self) -> str:
         return f"<Extract of {self.name}: {count(len(self.found), 'exchange')}, {count(len(self.notes), 'note')}>"
@@ -326,6 +344,12 @@ def cuts_of(exchange: Exchange, cell: Cell) -> list[str]:
     return [f"{cell.place}: {at} was cut when it was saved: {was}" for at, was in told]
 
 
+def question_of(exchange: Exchange, width: int = 80) -> str:
+    """Returns the beginning of what an exchange asks."""
+    said = [message.to_text() for message in exchange.question if message.is_user()]
+    return line(visible(scrub.current_secrets().text(" ".join(said))), width)
+
+
 def request(messages: Sequence[Any]) -> Any:
     """Returns messages as a request: the last instruction counts, and stands first."""
     system = next((message for message in reversed(messages) if message.is_system()), None)
@@ -403,6 +427,12 @@ def _circles(parents: Mapping[str, str | None]) -> set[str]:
             circles.update([id for id, place in way.items() if place >= way[at]])
         done.update(way)
     return circles
+
+
+def _begun(found: Found) -> str:
+    """That an exchange keeps what its conversation began with."""
+    number = sum([len(exchange.turn) for exchange in found.begun])
+    return f", after {count(number, 'message')} that had been loaded" if found.begun else ""
 
 
 def _summary(exchange: Exchange) -> str:

@@ -12,10 +12,15 @@ from typing import Any
 
 import llmneutral
 from llmneutral_widgets.exchange import Exchange
+from llmneutral_widgets.ipynb.extraction import question_of
 
-HEAD = "To be asked again as it was, what follows needs more than its lines say:"
+HEAD = (
+    "To be asked again as before, cell {number} ({question}) needs more than its line says, and so does what asks "
+    "alike below it:"
+)
 _RUN = " and `--run-tools`"
 _PLAIN = re.compile(r"[\w./:+-]{1,60}")
+_WILD = re.compile(r"[^\w .,?!'-]+")
 _MEDIA = (
     llmneutral.ImageMessageContent,
     llmneutral.AudioMessageContent,
@@ -23,18 +28,20 @@ _MEDIA = (
 )
 
 
-def lacking(exchange: Exchange, *, is_first: bool, unsaid: Iterable[str], told: set[str]) -> str:
+def lacking(exchange: Exchange, *, number: int, is_first: bool, unsaid: Iterable[str], told: set[str]) -> str:
     """Returns in Markdown what the cell of an exchange does not say; "" where it says all.
 
     Args:
         exchange: The exchange.
+        number: The cell, counted from 1.
         is_first: Whether the conversation begins with it.
         unsaid: The settings that its line does not take.
         told: What was said before such cells already: it is not said again, and what is said now is added.
     """
     found = [line for line in _found(exchange, is_first, list(unsaid)) if line.removesuffix(_RUN) not in told]
     told.update([line.removesuffix(_RUN) for line in found])
-    return "\n".join([HEAD, "", *found]) if found else ""
+    head = HEAD.format(number=number, question=_WILD.sub("…", question_of(exchange, 60)))
+    return "\n".join([head, "", *found]) if found else ""
 
 
 def _found(exchange: Exchange, is_first: bool, unsaid: list[str]) -> Iterator[str]:

@@ -32,7 +32,8 @@ LOAD = "%load_ext llmneutral"
 _FEW = 20
 _IDS_SINCE = 5
 _OURS = re.compile(
-    rb"## (?:system|developer|user|assistant)\n\n|[^\n]{1,300}: \d+ exchanges?(?: of [^\n]*)?\n"
+    rb"(?:# Conversation[^\n]{0,300}\n\n)?## (?:system|developer|user|assistant)\n\n"
+    rb"|[^\n]{1,300}: \d+ exchanges?(?: of [^\n]*)?\n"
     rb'|\{"llmneutral_recording":'
 )
 """How Markdown, overviews and recordings begin that are written here."""

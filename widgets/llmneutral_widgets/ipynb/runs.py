@@ -7,14 +7,13 @@ and ids differ always and count as none; they are told all the same.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from llmneutral_widgets import scrub
-from llmneutral_widgets.exchange import Exchange
-from llmneutral_widgets.ipynb.extraction import Extract, Found, extract_exchanges
+from llmneutral_widgets.ipynb.extraction import Extract, Found, extract_exchanges, question_of
 from llmneutral_widgets.views.answer import maker
 from llmneutral_widgets.views.page import LEFT, Html, View, count, line, page, tag, visible
 from llmneutral_widgets.views.usage import COUNTS
@@ -92,11 +91,13 @@ class RunsDiff(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         names: Names of the two files.
         rows: One for each question, in the order of the first run; those that only the second has come last.
         notes: What could not be read in either.
+        matching: How questions were found to belong together, where it is not by their cells.
     """
 
     names: tuple[str, str]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    matching: str = ""
 
     @property
     def is_same(self) -> bool:
@@ -121,6 +122,7 @@ class RunsDiff(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "rows": self.rows,
             "totals": {"first": first, "second": second},
             "notes": self.notes,
+            "matching": self.matching,
         }
         found: dict[str, Any] = scrub.plain(told)
         return found
@@ -128,6 +130,7 @@ class RunsDiff(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def to_text(self) -> str:
         """Returns the comparison as text: what differs, then the tokens of both."""
         lines = [f"{self.names[0]} → {self.names[1]}: {self._summary()}"]
+        lines += [self.matching] if self.matching else []
         for row in self.changed:
             lines += ["", f"{row.cell}: {_WORDS[row.change]}: {row.question}", *_indented(_facts(row))]
             lines += _indented(row.diff[:_SHOWN], "    ")
@@ -158,7 +161,8 @@ def diff_runs(a: Any, b: Any) -> RunsDiff:
     """Returns the answers and the usage of two runs of a notebook beside each other.
 
     Questions belong together that stand in the cell of the same id, the same number of questions after its beginning.
-    Where cells have no ids (nbformat before 4.5), those belong together that are typed alike.
+    Where cells have no ids (nbformat before 4.5), those belong together that are typed alike. Where no cell of one is
+    a cell of the other (an export that was run, say), those belong together that ask the same.
 
     Args:
         a: The first run: a path, the notebook as data, or what `extract_exchanges` gave.
@@ -169,26 +173,48 @@ def diff_runs(a: Any, b: Any) -> RunsDiff:
     """
     first, second = [each if isinstance(each, Extract) else extract_exchanges(each) for each in (a, b)]
     with_ids = all(each.cell.id for run in (first, second) for each in run.found)
-    left, right = _by_key(first.found, with_ids), _by_key(second.found, with_ids)
+    left, right, matching = _matched(first.found, second.found, with_ids)
     keys = list(dict.fromkeys([*left, *right]))
     told = [f"{run.name}: {note}" for run in (first, second) for note in (*run.notes, *map(str, run.missing))]
     notes = list(dict.fromkeys(told))  # of a file and itself, each is told once
-    if not with_ids and keys:
-        notes.append("cells without ids: questions belong together that are typed alike")
-    if left and right and not left.keys() & right.keys():
-        notes.append("no cell of one is a cell of the other: these are runs of different notebooks")
     rows = tuple([_row(left.get(key), right.get(key)) for key in keys])
-    return RunsDiff(names=(first.name, second.name), rows=rows, notes=tuple(scrub.plain(notes)))
+    return RunsDiff(names=(first.name, second.name), rows=rows, notes=tuple(scrub.plain(notes)), matching=matching)
 
 
 Key = tuple[str, int]
 
 
-def _by_key(found: Sequence[Found], with_ids: bool) -> dict[Key, Found]:
+def _matched(
+    first: Sequence[Found], second: Sequence[Found], with_ids: bool
+) -> tuple[dict[Key, Found], dict[Key, Found], str]:
+    """The exchanges of two runs by keys that belong together, and in words how these were found, if not by cells."""
+    left, right = [_by_key(each, _cell_id if with_ids else _source) for each in (first, second)]
+    if not left or not right or left.keys() & right.keys():
+        is_typed = not with_ids and bool(left or right)
+        return left, right, "cells without ids: questions belong together that are typed alike" if is_typed else ""
+    one, other = [_by_key(each, _asked) for each in (first, second)]
+    if one.keys() & other.keys():
+        return one, other, "no cell of one is a cell of the other: questions belong together that ask the same"
+    return left, right, "no cell of one is a cell of the other: these are runs of different notebooks"
+
+
+def _cell_id(found: Found) -> str:
+    return str(found.cell.id)
+
+
+def _source(found: Found) -> str:
+    return found.cell.source
+
+
+def _asked(found: Found) -> str:
+    return "\n\n".join([message.to_text() for message in found.exchange.question if message.is_user()])
+
+
+def _by_key(found: Sequence[Found], cell_of: Callable[[Found], str]) -> dict[Key, Found]:
     counts: dict[str, int] = {}
     known: dict[Key, Found] = {}
     for each in found:
-        cell = str(each.cell.id) if with_ids else each.cell.source
+        cell = cell_of(each)
         number = counts.get(cell, 0)
         counts[cell] = number + 1
         known[cell, number] = each
@@ -203,7 +229,7 @@ def _row(first: Found | None, second: Found | None) -> Row:
         cell=shown.cell.place,
         cell_id=shown.cell.id,
         nth=shown.nth,
-        question=_question(shown.exchange),
+        question=question_of(shown.exchange),
         change="only_first" if right is None else "only_second",
         first=left,
         second=right,
@@ -244,11 +270,6 @@ def _side(found: Found | None) -> Side | None:
 
 def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _question(exchange: Exchange) -> str:
-    said = [message.to_text() for message in exchange.question if message.is_user()]
-    return line(visible(scrub.current_secrets().text(" ".join(said))), 80)
 
 
 def _diff(first: str, second: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ import llmneutral
 from llmneutral_widgets import scrub
 from llmneutral_widgets.exchange import SCHEMA
 from llmneutral_widgets.ipynb.exports import fence
-from llmneutral_widgets.ipynb.extraction import cuts_of, exchanges_of, request
+from llmneutral_widgets.ipynb.extraction import begun_of, cuts_of, exchanges_of, request
 from llmneutral_widgets.ipynb.notebook_file import (
     LOAD,
     Cell,
@@ -136,6 +136,8 @@ class _Teller:
         exchanges = [found for found, is_aside in exchanges_of(cell, self._notes) if not is_aside]
         if exchanges:
             for exchange in exchanges:
+                for brought in begun_of(exchange, cell, self._notes):  # what the conversation began with
+                    yield from brought.turn
                 if is_sent(exchange):
                     yield from exchange.turn
                     self._notes += cuts_of(exchange, cell)
