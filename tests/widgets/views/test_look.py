@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+import llmneutral
 from llmneutral_widgets.scrub import builtin
 from llmneutral_widgets.views import markdown
 from llmneutral_widgets.views.answer import comparison_page, exchange_page
 from llmneutral_widgets.views.configs import configs_page
 from llmneutral_widgets.views.deltas import REPLAY_SECTIONS, deltas_page, replay_part
-from llmneutral_widgets.views.page import sheet
+from llmneutral_widgets.views.page import sheet, style_section
 from llmneutral_widgets.views.payload import comparison
 from llmneutral_widgets.views.spending import spending_part
 from llmneutral_widgets.views.stack import stack_page
@@ -69,6 +70,26 @@ LIGHT_UP = """
 document.querySelectorAll('details.k2')[0].open = true;
 const lit = [...document.querySelectorAll('.side tbody *')].filter(e => getComputedStyle(e).boxShadow !== 'none');
 told = lit.map(e => [e.tagName, e.closest('td').cellIndex, e.querySelector('small').textContent]);
+"""
+LINKED = """
+const link = document.querySelector('thead li a[href^="#ln-"]');
+link.closest('details').open = true;
+link.click();
+const lit = [...document.querySelectorAll('.side tbody *')].filter(e => getComputedStyle(e).boxShadow !== 'none');
+told = {label: link.textContent, lit: lit.map(e => [e.tagName, e.querySelector('small').textContent])};
+"""
+LINES = """
+told = [...document.querySelectorAll('.side pre > [class^=i]')].map(e => {
+    const range = document.createRange(), tops = [], lefts = [];
+    range.selectNodeContents(e);
+    for (const box of range.getClientRects()) if (box.width > 1) { tops.push(box.top); lefts.push(box.left); }
+    const height = parseFloat(getComputedStyle(e).lineHeight);
+    const first = Math.min(...tops), rest = lefts.filter((_, i) => tops[i] > first + height / 2);
+    const ch = parseFloat(getComputedStyle(e).paddingLeft) / Number(e.className.slice(1));
+    const pad = e.textContent.match(/^ */)[0].length, left = e.getBoundingClientRect().left;
+    return {lines: Math.round(e.getBoundingClientRect().height / height), shown: new Set(tops.map(Math.round)).size,
+            first: pad, rest: rest.length ? Math.round((Math.min(...rest) - left) / ch) : null, text: e.textContent};
+});
 """
 TELL = """
 document.body.innerHTML = '';
@@ -191,3 +212,30 @@ def test_an_open_block_lights_up_with_its_renderings(tmp_path: Path) -> None:
     columns = [column(api, found) for api, found in conversions().items()]
     told = shown(tmp_path, comparison(builtin(stack().messages), columns), LIGHT_UP)
     assert told == [["DETAILS", 0, "1.1"], ["PRE", 1, "1.1"], ["PRE", 2, "1.1"]]
+
+
+def test_a_label_at_the_head_leads_to_its_block_and_lights_it(tmp_path: Path) -> None:
+    columns = [column(api, found) for api, found in conversions().items()]
+    told = shown(tmp_path, comparison(builtin(stack().messages), columns), LINKED)
+    assert {told["label"]} == {label for _, label in told["lit"]}
+    assert [name for name, _ in told["lit"]] == ["DETAILS", "DIV", "PRE"], "lost in one column, written in the other"
+
+
+def test_long_lines_go_on_further_in_and_leave_no_line_empty(tmp_path: Path) -> None:
+    every: Any = llmneutral.convert(stack(), to="all", trace=True)
+    columns = [column(api, found) for api, found in every.items() if not isinstance(found, Exception)]
+    told = shown(tmp_path, comparison(builtin(stack().messages), columns), LINES)
+    broken = [line for line in told if line["rest"] is not None]
+    assert len(broken) > 20
+    for line in told:
+        assert line["lines"] == line["shown"], line["text"]
+    for line in broken:
+        assert line["rest"] >= min(line["first"] + 2, 12) - 1, line["text"]
+
+
+def test_the_arrow_of_a_list_has_the_colour_of_text() -> None:
+    """The one of the widgets is a black picture: on a dark page it is not seen."""
+    rule = re.search(r"\.widget-dropdown>select\{([^}]*)\}", style_section("live"))
+    assert rule is not None
+    assert "conic-gradient(" in rule[1]
+    assert "var(--jp-ui-font-color1,currentColor)" in rule[1]
