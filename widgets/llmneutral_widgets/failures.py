@@ -217,6 +217,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 def _words(error: BaseException) -> str:
     """What went wrong, as Python says it."""
     said = "".join(traceback.format_exception_only(error)).strip()
+    module = type(error).__module__
+    if module.partition(".")[0] in ("llmneutral", "llmneutral_widgets"):  # where it lies is no matter of the reader's
+        said = said.removeprefix(f"{module}.")
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 

@@ -94,7 +94,7 @@ def test_the_conversation_of_the_session_by_its_name_or_the_current_one() -> Non
     assert "other · 2 messages" in text(StackView("other").box)
     assert "default · 0 messages" in text(StackView().box)
     with pytest.raises(
-        OptionError, match=r"there is no conversation nowhere; .*; a text is shown as a message: add it"
+        OptionError, match=r"there is no conversation nowhere; .*; to show a text, add it to a PromptStack"
     ):
         StackView("nowhere")
 

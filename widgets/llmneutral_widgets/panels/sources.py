@@ -53,7 +53,7 @@ def conversation_of(source: Source) -> Conversation | None:
         try:
             return session.current().known(source)
         except OptionError as error:
-            raise OptionError(f"{error}; a text is shown as a message: add it to a PromptStack") from None
+            raise OptionError(f"{error}; to show a text, add it to a PromptStack") from None
     return None
 
 
