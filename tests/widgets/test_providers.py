@@ -167,6 +167,39 @@ def has_key(providers: Providers) -> set[str]:
     return {row["name"] for row in providers.rows() if row["key_variable"] and row["key_set"]}
 
 
+def test_a_typed_key_wins_over_the_environment_and_that_is_told(
+    providers: Providers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment-1")
+    providers.keep("fast", providers.config("openai").evolve(model="x"), "openai/x")
+    assert providers.own_key("openai") == (None, None)
+    providers.set_key("openai", "typed-in-a-test-7")
+    for name in ("openai", "fast"):
+        assert providers.own_key(name) == ("typed", "OPENAI_API_KEY")
+        assert providers.config(name).prompt_driver.api_key.read() == "typed-in-a-test-7"
+    assert providers.own_key("openai-chat") == (None, None)
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment-2")
+    assert providers.own_key("openai") == ("typed", "OPENAI_API_KEY")
+    providers.forget_key("openai")
+    for name in ("openai", "fast"):
+        assert providers.own_key(name) == (None, None)
+        assert providers.config(name).prompt_driver.api_key.read() == "of-the-environment-2"
+    with pytest.raises(OptionError, match="no key was typed for openai"):
+        providers.forget_key("openai")
+
+
+def test_a_key_that_was_given_in_code_is_told_where_the_environment_has_one(
+    providers: Providers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    providers.keep("mine", llmneutral.OpenAiDriversConfig(api_key="given-in-a-test-8"))
+    assert providers.own_key("mine") == (None, None), "it needs no word"
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment-3")
+    assert providers.own_key("mine") == ("given in code", "OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    providers.set_key("openai", "typed-in-a-test-9")
+    assert providers.own_key("openai") == ("typed", None)
+
+
 def test_presets_have_the_key_of_whom_they_ask(providers: Providers) -> None:
     """An error says whose key is missing, which is the provider's: typed for that one, it must help."""
     providers.keep_presets({"fast": "openai/a"})

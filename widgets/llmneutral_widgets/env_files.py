@@ -119,19 +119,20 @@ def take(providers: Providers, file: str) -> Taken:
         raise OptionError(f"{file} names no key of a known provider, such as ANTHROPIC_API_KEY=…{broken}")
     empty = {name for name in named if not found.values[name]}
     odd = {name for name in named if not _may_be_key(found.values[name])}
-    preset = {name for name in named if _is_set(name)} - empty - odd
+    preset = {name for name in named if is_set(name)} - empty - odd
     usable = [name for name in named if name not in empty | odd | preset]
     taken, given = set[str](), set[str]()
     for name, variables in wanted.items():
         variable = next((each for each in variables if each in usable), None)
         if variable is None:
             continue
-        if winning := [each for each in variables if _is_set(each)]:
+        if winning := [each for each in variables if is_set(each)]:
             preset.update(winning)
         elif name not in providers.typed and _has_key_of_its_own(providers.config(name)):
             given.add(variable)
         else:
             providers.set_key(name, found.values[variable])
+            providers.of_file.add(name)
             taken.add(variable)
     broken_lines = sorted({*found.broken, *[found.lines[name] for name in odd]})
     return Taken(
@@ -176,7 +177,8 @@ def _has_key_of_its_own(config: Any) -> bool:
         return bool(config.status().key_set)
 
 
-def _is_set(variable: str) -> bool:
+def is_set(variable: str) -> bool:
+    """Whether the environment holds a value that is not blank."""
     return bool(os.environ.get(variable, "").strip())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from llmneutral_widgets.env_files import named_here
+from llmneutral_widgets.env_files import is_set, named_here, variables_of
 from llmneutral_widgets.lines.interpolation import only_place, resolve
 from llmneutral_widgets.lines.options import OptionError, a_kind, nearest
 from llmneutral_widgets.lines.prompt_line import PROVIDER
@@ -50,12 +50,13 @@ class Asked(msgspec.Struct, frozen=True):
         }
 
 
-class Providers:
+class Configs:
     """Configs by name. What is found here is used, not copied: a driver and its connections are kept.
 
     Attributes:
         made_of: Presets -> who was asked for them.
         typed: Names that a key was typed for, or taken from a file.
+        of_file: Those of them whose key is of a file.
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class Providers:
         self._presets: dict[str, str] = {}
         self.made_of: dict[str, str] = {}
         self.typed: set[str] = set()
+        self.of_file: set[str] = set()
         self._handle = llmneutral.Defaults.subscribe(self._follow)
 
     def close(self) -> None:
@@ -127,6 +129,7 @@ class Providers:
         """
         self._own[name] = config
         self.typed.discard(name)
+        self.of_file.discard(name)
         self.made_of.pop(name, None)
         if made_of is not None:
             self.made_of[name] = self._source(made_of)
@@ -194,20 +197,43 @@ class Providers:
             raise
         other = {*before, *written} - same
         self.typed -= other
+        self.of_file -= other
         self.made_of = {name: source for name, source in self.made_of.items() if name not in other}
         self.made_of |= {name: self._source(written[name]) for name in written if name in other}
         self._presets = dict(written)
+
+
+class Providers(Configs):
+    """Who can be asked, with the keys that were typed."""
 
     def set_key(self, name: str, key: str) -> None:
         """Gives a config a key that was typed: it is kept in this process only, and never shown.
 
         The presets that are made of it have it too, but those that a key of their own was typed for.
         """
-        import llmneutral
-
         remember(key)
         name = self._known(name_and_model(name)[0])
         self.typed.add(name)
+        self.of_file.discard(name)
+        self._give(name, key)
+
+    def forget_key(self, name: str) -> None:
+        """Takes away a key that was typed, or taken from a file: what the environment holds counts again.
+
+        Raises:
+            OptionError: If there is none.
+        """
+        known = self._known(name_and_model(name)[0])
+        if known not in self.typed:
+            raise OptionError(f"no key was typed for {name}: there is none to forget")
+        self.typed.discard(known)
+        self.of_file.discard(known)
+        self._give(known, None)
+
+    def _give(self, name: str, key: str | None) -> None:
+        """Gives a key, or takes it, from a config and the presets that are made of it."""
+        import llmneutral
+
         defaults, waiting = llmneutral.Defaults, [name]
         given: set[str] = set()
         while waiting:
@@ -297,14 +323,48 @@ class Providers:
                 return
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns what each config could do now: of a key only whether it is set, or named by a `.env`."""
+        """Returns what each config could do now: of a key only whether it is set, where it is of, or named by a `.env`.
+
+        Beside the fields of `DriversConfig.status()` a row has `in_env_file`; `own_key`, how it came by a key that is
+        not the environment's; and `unused_key`, the variable of the environment that this one is used instead of.
+        """
         named = named_here()
-        return [_row(name, self.config(name), named) for name in self.names()]
+        return [self._row(name, named) for name in self.names()]
+
+    def _row(self, name: str, named: frozenset[str]) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self.config(name).status())
+        own, unused = self.own_key(name) if found["key_variable"] else (None, None)
+        in_file = found["key_variable"] in named
+        return {**found, "name": name, "in_env_file": in_file, "own_key": own, "unused_key": unused}
+
+    def own_key(self, name: str) -> tuple[str | None, str | None]:
+        """Returns how a config came by a key that is not the environment's, and which variable is not used for it."""
+        config, how = self.config(name), self._typed_for(name)
+        variables = variables_of(config) if how or is_set(str(config.status().key_variable)) else ()
+        unused = next((each for each in variables if is_set(each)), None)
+        if how is None and unused is not None and has_given_key(config):
+            how = "given in code"
+        return how, unused if how else None
+
+    def _typed_for(self, name: str) -> str | None:
+        """Whether a key was typed for a config, or for what it is made of, or taken from a file for it."""
+        seen: set[str] = set()
+        while name not in self.typed and name in self.made_of and name not in seen:
+            seen.add(name)
+            name = self.made_of[name]
+        if name not in self.typed:
+            return None
+        return "of a file" if name in self.of_file else "typed"
 
 
-def _row(name: str, config: Any, named: frozenset[str]) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(config.status())
-    return {**found, "name": name, "in_env_file": found["key_variable"] in named}
+def has_given_key(config: Any) -> bool:
+    """Whether a config has a key that was given in code; no, where it cannot be asked yet."""
+    import llmneutral
+
+    try:
+        return config.prompt_driver.api_key.given is not None
+    except llmneutral.LLMNeutralError:  # it needs a model first
+        return False
 
 
 def point_to_payload(error: BaseException | None) -> None:

@@ -78,7 +78,7 @@ OFFERED = [
     ("%deltas --", ["%deltas --help", "%deltas --provider", "%deltas --round"]),
     ("%usage ", ["%usage --by", "%usage --help", "%usage --prices", "%usage --reset"]),
     ("%usage --by ", [f"%usage --by {word}" for word in ("provider", "model", "stack", "day")]),
-    ("%provider -", ["%provider --env", "%provider --help", "%provider -h"]),
+    ("%provider -", ["%provider --env", "%provider --forget", "%provider --help", "%provider -h"]),
     # commands, conversations, APIs, providers
     ("%stack ", [f"%stack {word}" for word in "list use reset drop save load default travel".split()]),
     ("%stack re", ["%stack reset"]),
@@ -126,6 +126,12 @@ OFFERED = [
     ("%stack load {{ci", ["%stack load {{city"]),
     ("%%prompt\nWhat is {{ci", ["%%prompt\nWhat is {{city"]),
 ]
+
+
+def test_a_key_is_offered_for_those_that_take_one(cells: Cells) -> None:
+    found = tab(cells, "%provider key ")
+    assert "%provider key openai" in found
+    assert not {f"%provider key {name}" for name in ("local", "codex", "replay:", "dummy")} & {*found}
 
 
 @pytest.mark.parametrize(("line", "lines"), OFFERED, ids=[line for line, _ in OFFERED])

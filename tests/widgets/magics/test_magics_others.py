@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import llmneutral
+from llmneutral_widgets import panels, session
 from tests.loopback import Loopback, talk
 from tests.widgets.shell import Cells, running
 
@@ -91,6 +92,33 @@ def test_a_key_is_asked_for_and_never_shown(cells: Cells, monkeypatch: pytest.Mo
     assert "needs no key" in cells.run("%provider key local").printed
 
 
+def test_a_typed_key_that_wins_over_the_environment_says_so_and_can_be_forgotten(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "OF-THE-ENVIRONMENT-8")
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "TYPED-AND-SECRET-8")
+    not_used = "OPENAI_API_KEY of the environment is not used"
+    assert not_used not in cells.run("%provider list").plain + cells.run("%provider openai-chat").plain
+    ran = cells.run("%provider key openai-chat")
+    assert f"in this process only; {not_used}, until %provider key openai-chat --forget" in ran.plain
+    listed = cells.run("%provider list")
+    assert listed.plain.count(f"OPENAI_API_KEY set: typed; {not_used}") == 1
+    assert listed.html.count(f"typed; {not_used}") == 1
+    assert cells.run("%provider openai-chat").plain.endswith(not_used)
+    picker = panels.picker(session.current().providers)
+    assert not_used in picker.status.value
+    assert "forgotten; OPENAI_API_KEY is used again" in cells.run("%provider key openai-chat --forget").plain
+    assert not_used not in cells.run("%provider list").plain
+    assert "no key was typed for openai-chat" in cells.run("%provider key openai-chat --forget").printed
+    for line in ("openai --forget", "key --forget", "list --forget"):
+        assert "%provider key NAME --forget" in cells.run(f"%provider {line}").printed
+    assert "contradict" in cells.run("%provider key openai --env --forget").printed
+
+
+def test_provider_list_takes_nothing(cells: Cells) -> None:
+    assert "%provider list takes no name; openai is too much" in cells.run("%provider list openai").printed
+
+
 def test_keys_are_taken_from_a_file_when_it_is_asked_for(
     cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -169,7 +197,8 @@ def test_stack_shows_names_drops_and_keeps(cells: Cells, tmp_path: Path) -> None
     assert echo(cells).texts() == ["user: five"]
     assert "> other: 1 exchange" in cells.run("%stack list").plain
     cells.run(f"%stack save {tmp_path / 'kept.md'}")
-    assert (tmp_path / "kept.md").read_text() == "## user\n\nfive\n\n## assistant\n\nFIVE \n"
+    told = (tmp_path / "kept.md").read_text(encoding="utf-8").partition("<sub>")[0]
+    assert told == "# Conversation other\n\n## user\n\nfive\n\n## assistant\n\nFIVE \n\n"
 
 
 @pytest.mark.parametrize(

@@ -287,16 +287,19 @@ PROVIDER = Grammar(
         "%provider                    the picker, or a table in terminals",
         "%provider NAME[/MODEL]       set the base",
         "%provider list               every config, and whether its key is set",
-        "%provider key NAME           ask for a key; it is kept in this process only",
+        "%provider key NAME           ask for a key; it is kept in this process only, and wins over the environment's",
+        "%provider key NAME --forget  the environment's again",
         "%provider key --env [FILE]   take keys of providers, and nothing else, from a file (.env); kept as typed ones",
         "%provider preset NAME PROVIDER/MODEL key=value …",
     ),
     options=(
         O(names=("--env",), field="env", source="env_files", help="with key: from a file, .env unless it is named"),
+        O(names=("--forget",), field="forget", help="with key NAME: forget the one that was typed"),
         O(names=("-h", "--help"), field="help", help="this text"),
     ),
     commands=("list", "key", "preset"),
-    sources={"": ("providers",), "key": ("providers",), "preset": ("", "providers")},
+    conflicts=(("env", "forget", "it takes keys"),),
+    sources={"": ("providers",), "key": ("keyed",), "preset": ("", "providers")},
 )
 STACK = Grammar(
     magic="%stack",

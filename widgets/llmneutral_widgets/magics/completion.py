@@ -67,6 +67,7 @@ def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
     """What there is of each kind of value, given its beginning."""
     return {
         "providers": _providers,
+        "keyed": lambda _: [row["name"] for row in _session().providers.rows() if row["key_variable"]],
         "models": lambda _: _models(),
         "files": _files,
         "env_files": lambda start: list(dict.fromkeys([*_files(start or ".env"), *_files(start)])),

@@ -18,8 +18,9 @@ from llmneutral_widgets.magics import keeping
 from llmneutral_widgets.magics.prompting import Here
 from llmneutral_widgets.notes import note
 from llmneutral_widgets.pricing import own_prices, priced
+from llmneutral_widgets.providers import name_and_model
 from llmneutral_widgets.scrub import plain
-from llmneutral_widgets.views.configs import ENV_REMEDY, configs_page, lacks_model
+from llmneutral_widgets.views.configs import ENV_REMEDY, NOT_USED, configs_page, key_words, lacks_model
 from llmneutral_widgets.views.page import LEFT, count, page, tag
 
 _RANGE = re.compile(r"(-?\d*):(-?\d*)")
@@ -56,9 +57,12 @@ def provider(here: Here, line: str) -> None:
     command, *rest = found.words or ("",)
     if found.values.get("env"):
         _take_keys(here, command, rest)
+    elif found.values.get("forget"):
+        _forget_key(here, command, rest)
     elif command == "":
         _show_picker(here)
     elif command == "list":
+        alone(rest, 0, "%provider list takes no name")
         _list_providers(here)
     elif command == "key":
         _ask_key(here, rest)
@@ -96,6 +100,8 @@ def _key_words(row: Mapping[str, Any]) -> str:
         return "no key needed"
     variable, words = row["key_variable"], row.get("key_words")
     in_file = ENV_REMEDY if row.get("in_env_file") else ""
+    if own := key_words(row):
+        return f"{variable} set: {own}"
     if words:
         return f"{words} set" if row["key_set"] else f"{words} not found (or {variable}{in_file})"
     return f"{variable} set" if row["key_set"] else f"{variable} not set{in_file}"
@@ -118,6 +124,8 @@ def _set_provider(here: Here, name: str) -> None:
         said.append(f"{status.key_variable} is not set" + (f", and no {words}" if (words := status.key_words) else ""))
         if status.key_variable in env_files.named_here():
             said.append(ENV_REMEDY.removeprefix(": "))
+    if status.key_variable and (unused := here.session.providers.own_key(name_and_model(name)[0])[1]):
+        said.append(NOT_USED.format(unused))
     if defaults.drivers_config is not config:
         said.append(f"inside this `with` it is still {defaults.drivers_config.name}")
     note("; ".join(said))
@@ -133,7 +141,18 @@ def _ask_key(here: Here, words: Sequence[str]) -> None:
     if not typed:
         raise OptionError("no key was typed, and nothing has changed")
     here.session.providers.set_key(words[0], typed)
-    note(f"{words[0]} has a key, in this process only")
+    unused = here.session.providers.own_key(name_and_model(words[0])[0])[1]
+    back = f"; {NOT_USED.format(unused)}, until %provider key {words[0]} --forget" if unused else ""
+    note(f"{words[0]} has a key, in this process only{back}")
+
+
+def _forget_key(here: Here, command: str, words: Sequence[str]) -> None:
+    if command != "key" or len(words) != 1:
+        raise OptionError("--forget stands behind key and a name: %provider key NAME --forget")
+    here.session.providers.forget_key(words[0])
+    status = here.session.providers.config(words[0]).status()
+    left = "is used again" if status.key_set else "is not set"
+    note(f"the key of {words[0]} is forgotten; {status.key_variable} {left}")
 
 
 def _take_keys(here: Here, command: str, words: Sequence[str]) -> None:

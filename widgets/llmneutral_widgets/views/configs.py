@@ -25,6 +25,9 @@ ENV_REMEDY = ": %provider key --env takes it from .env"
 UNLISTED = frozenset({"replay", "dummy"})
 """Names that answer nothing as they stand."""
 
+NOT_USED = "{} of the environment is not used"
+"""What is said of a variable where a key was typed, say, and is used instead of it."""
+
 _FEW = 20
 """Characters of what is missing in a label."""
 
@@ -56,16 +59,24 @@ def short(row: Row) -> str:
     return str(row.get("problem") or "").partition(":")[0].partition(" (")[0]
 
 
+def key_words(row: Row) -> str | None:
+    """Returns where a key is of that is not the environment's; None if there is none."""
+    how, unused = row.get("own_key"), row.get("unused_key")
+    if not how or not row.get("key_set"):
+        return None
+    return f"{how}; {NOT_USED.format(unused)}" if unused else str(how)
+
+
 def lacks_model(row: Row) -> bool:
     """Whether all that is missing beside SDK and key is the name of a model."""
     return short(row) in ("no model", "no deployment")
 
 
 def remedy(row: Row) -> str | None:
-    """Returns what to do for a config that cannot answer yet; None if nothing is known to be missing."""
+    """Returns what to do for a config that cannot answer yet, or which key is not used; None if there is neither."""
     name, missing = row.get("name"), lacking(row)
     if missing is None:
-        return None
+        return f"the key of {name} is {key_words(row)}" if row.get("unused_key") else None
     if not row.get("sdk_installed"):
         extra = f": pip install 'llmneutral[{row['extra']}]', then restart the kernel" if row.get("extra") else ""
         return f"{name} cannot answer yet: {row.get('sdk')} is not installed{extra}"
@@ -148,7 +159,7 @@ def _key(row: Mapping[str, Any]) -> Html:
     if not variable:
         return join(["no key needed"])
     if row.get("key_set"):
-        return join([badge("set", "good"), f" {words or variable}"])
+        return join([badge("set", "good"), f" {key_words(row) or words or variable}"])
     in_file = ENV_REMEDY if row.get("in_env_file") else ""
     if words:
         return join([badge("not found", "warn"), f" {words} (or {variable}{in_file})"])
