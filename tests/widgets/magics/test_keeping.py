@@ -65,7 +65,7 @@ def test_saved_again_it_is_the_same_file(cells: Cells, tmp_path: Path) -> None:
     first, second = tmp_path / "a.ipynb", tmp_path / "b.ipynb"
     cells.run(f"%stack save {first}")
     cells.run(f"%stack load {first}")
-    assert "tokens" in cells.run("%stack").html, "what is known of an answer is known of one that was loaded"
+    assert "1 token" in cells.run("%stack").html, "what is known of an answer is known of one that was loaded"
     cells.run(f"%stack save {second}")
     assert first.read_bytes() == second.read_bytes()
 
@@ -93,6 +93,31 @@ def test_of_several_conversations_the_one_of_the_same_name_is_loaded(cells: Cell
         cells.run(f"%stack use {name}")
         cells.run(f"%stack load {path}")
         assert held()[0] == expected
+
+
+def test_what_a_load_replaces_is_said_and_kept(cells: Cells, tmp_path: Path) -> None:
+    cells.shell.user_ns["begun"] = samples.stack()
+    assert "before" not in cells.run("%stack load {{begun}}").plain
+    assert "7 messages that had been loaded before were replaced" in cells.run("%stack load {{begun}}").plain
+    cells.run("%stack reset")
+    ask(cells, "one", "two")
+    cells.run(f"%stack save {tmp_path / 'kept.ipynb'}")
+    ask(cells, "three")
+    told = cells.run(f"%stack load {tmp_path / 'kept.ipynb'}").plain
+    assert "4 messages loaded into default; the 6 messages it held before are kept as default-2" in told
+    assert len(held()) == 4
+    cells.run("%stack use default-2")
+    ask(cells, "four")
+    assert held()[::2] == ["user: one", "user: two", "user: three", "user: four"]
+
+
+def test_markdown_names_who_answered(cells: Cells, tmp_path: Path) -> None:
+    ask(cells, "-s Terse. one", "two fail")
+    cells.run(f"%stack save {tmp_path / 'kept.md'}")
+    text = (tmp_path / "kept.md").read_text(encoding="utf-8")
+    assert text.startswith("# Conversation default\n\n## system\n\nTerse.\n\n## user\n\none\n\n## assistant\n\nONE")
+    assert text.endswith("echo-1</sub>\n")
+    assert "two" not in text
 
 
 def test_a_strangers_notebook_is_a_conversation_too(cells: Cells, tmp_path: Path) -> None:

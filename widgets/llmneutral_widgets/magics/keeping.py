@@ -35,13 +35,12 @@ def save(here: Here, words: Sequence[str]) -> None:
     path = _file(words, "save", SAVED)
     conversation = here.session.conversation()
     is_notebook = path.suffix == ".ipynb"
+    written = [turn for turn in conversation.turns if is_notebook or is_sent(turn.exchange)]
+    exchanges = [turn.exchange for turn in written]
     try:
-        ipynb.save_conversation(
-            [turn.exchange for turn in conversation.turns] if is_notebook else conversation.kept(), path
-        )
+        ipynb.save_conversation(conversation.kept() if path.suffix == ".json" else exchanges, path)
     except ipynb.NotebookError as error:
         raise OptionError(f"%stack save {error}") from None
-    written = [turn for turn in conversation.turns if is_notebook or is_sent(turn.exchange)]
     number = sum([len(turn.messages) for turn in written])
     said = [f"{count(number, 'message')} of {conversation.name} written to {path.name}"]
     if path.suffix == ".md":
@@ -72,9 +71,10 @@ def load(here: Here, words: Sequence[str]) -> None:
         raise OptionError(f"%stack load {path.name}: {error.strerror}") from None
     except ipynb.NotebookError as error:
         raise OptionError(f"%stack load {error}") from None
+    replaced = _put_aside(here, conversation)
     _fill(conversation, found.conversation)
     more = [f"{len(found.notes) - _MOST_NOTES} more notes"] if len(found.notes) > _MOST_NOTES else []
-    note("; ".join([*_loaded(conversation), *found.notes[:_MOST_NOTES], *more]))
+    note("; ".join([*_loaded(conversation), *replaced, *found.notes[:_MOST_NOTES], *more]))
 
 
 def taken(here: Here, name: str, stack: Any, word: str) -> Conversation:
@@ -96,9 +96,26 @@ def taken(here: Here, name: str, stack: Any, word: str) -> Conversation:
     except ipynb.NotebookError as error:
         raise OptionError(str(error)) from None
     conversation = here.session.conversation(name)
+    replaced = _put_aside(here, conversation)
     _fill(conversation, found)
-    note("; ".join(_loaded(conversation)))
+    note("; ".join([*_loaded(conversation), *replaced]))
     return conversation
+
+
+def _put_aside(here: Here, conversation: Conversation) -> list[str]:
+    """Keeps what a conversation holds under another name, if it was asked here, and returns what to say of it."""
+    turns, known = conversation.turns, here.session.conversations
+    if not turns:
+        return []
+    held = count(sum([len(turn.messages) for turn in turns]), "message")
+    if all([turn.is_brought for turn in turns]):
+        return [f"the {held} that had been loaded before were replaced"]
+    name = next(name for n in range(2, len(known) + 3) if (name := f"{conversation.name}-{n}") not in known)
+    aside = here.session.conversation(name)
+    for turn in turns:
+        aside.put(None, turn.exchange)  # no cell's any more: one that is run again asks in the conversation it names
+        aside.turns[-1].is_brought = turn.is_brought
+    return [f"the {held} it held before are kept as {name}: %stack use {name}"]
 
 
 def _fill(conversation: Conversation, found: Any) -> None:
