@@ -394,7 +394,7 @@ def test_where_nobody_trusts_the_file_what_was_saved_can_still_be_read(page: Not
     path.write_text(json.dumps(saved), encoding="utf-8")
     foreign = page.jupyter.open(path)
     for cell, text in (
-        ("picker", "in effect"),
+        ("picker", " answers"),
         ("stack", "You are terse."),
         ("payload", "valid (openai"),
         ("usage", "sum"),
@@ -403,6 +403,9 @@ def test_where_nobody_trusts_the_file_what_was_saved_can_still_be_read(page: Not
         expect(shown.get_by_text(text).first).to_be_visible()
         expect(shown.get_by_text("Loading widget")).to_have_count(0)
         assert shown.locator("style").count() == 0
+    picked = foreign.output(PLACE["picker"])
+    picked.locator("summary").click()
+    expect(picked.get_by_text("in effect")).to_be_visible()
     shoot(foreign, "untrusted-payload", "payload")
     assert foreign.external == []
     foreign.close()
