@@ -16,6 +16,7 @@ import msgspec
 
 from llmneutral_widgets import limits, scrub
 from llmneutral_widgets.exchange import MIME, SCHEMA, Exchange, Exchanges, error_record, folded
+from llmneutral_widgets.places import without_begun
 from llmneutral_widgets.scrub import plain
 from llmneutral_widgets.views.answer import comparison_page, error_page, exchange_page, summary_line
 from llmneutral_widgets.views.configs import configs_page
@@ -164,7 +165,7 @@ def exchange_bundle(exchange: Exchange) -> Bundle:
 
 def exchanges_bundle(exchanges: Sequence[Exchange]) -> Bundle:
     """Returns several answers side by side; the JSON is the first one's, with the `others` in it."""
-    records = [exchange.to_json() for exchange in exchanges]
+    records = [exchange.to_json() for exchange in [*exchanges[:1], *map(without_begun, exchanges[1:])]]
     text = "\n\n".join(map(summary_line, records))
     first, *others = map(folded, records)
     html = str(comparison_page(records, limits.current()))

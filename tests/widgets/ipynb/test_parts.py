@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import llmneutral
 from llmneutral_widgets import session
-from llmneutral_widgets.bundles import exchange_bundle
+from llmneutral_widgets.bundles import exchange_bundle, exchanges_bundle
 from llmneutral_widgets.cells import Key
-from llmneutral_widgets.exchange import MIME, Exchange, new_id
+from llmneutral_widgets.exchange import MIME, Exchange, Exchanges, new_id
 from llmneutral_widgets.ipynb.extraction import Extract, extract_exchanges
 from llmneutral_widgets.session import Conversation, is_sent
 from tests.widgets.ipynb.test_extraction import record, shown
@@ -47,14 +47,14 @@ class Page:
         self.outputs[cell] = []
         keys = [Key(cell, number) for number in range(len(asks))]
         for key, ask in zip(keys, asks, strict=True):
-            exchange = self._asked(key, ask)
+            exchange = self.asked(key, ask)
             if ask.new:
                 self.conversation.turns.clear()
             self.conversation.put(key, exchange)
             self.outputs[cell].append(json.loads(json.dumps(exchange_bundle(exchange).data[MIME])))
         self.conversation.forget(cell, keys)
 
-    def _asked(self, key: Key, ask: Ask) -> Exchange:
+    def asked(self, key: Key, ask: Ask) -> Exchange:
         self._number += 1
         question = said("user", f"q{self._number}")
         sent = self.conversation.plan(question, key=key, system=ask.system, last=ask.last, new=ask.new)
@@ -175,6 +175,16 @@ def test_what_a_conversation_began_with_is_kept_once() -> None:
     assert page.read().notes == ()
     page.outputs["a"] = []
     assert ["left out: everything before it" in note for note in page.read().notes] == [True]
+
+
+def test_of_several_answers_the_first_keeps_what_the_conversation_began_with() -> None:
+    page = Page()
+    page.conversation.load(BEGUN)
+    both = Exchanges([page.asked(Key("a", 0), Ask()), page.asked(Key("a", 0), Ask())])
+    kept = exchanges_bundle(both).data[MIME]
+    assert ("begun" in kept["history"], "begun" in kept["others"][0]["history"]) == (True, False)
+    found = extract_exchanges(notebook(code("%%prompt", shown(kept), id="a")))
+    assert [message.to_text() for message in found.stack().messages][:4] == ["Be a pirate.", "Hi", "Arr", "q1"]
 
 
 def test_a_conversation_that_was_loaded_from_its_own_notebook_goes_on() -> None:
