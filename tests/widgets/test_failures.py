@@ -246,7 +246,7 @@ def test_an_error_is_cleaned_with_everything_it_was_caused_by() -> None:
 
 def test_an_error_can_still_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(cleaned(llmneutral.RateLimitError("busy"))))
-    assert str(again) == "busy"
+    assert again.message == "busy"
 
 
 CONTROLS = "bad\\x1b[2J\\u202e"
