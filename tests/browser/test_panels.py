@@ -209,7 +209,7 @@ PLACES = """box => {
 @pytest.mark.parametrize("cell", ["wide", "magic"])
 def test_the_first_column_stays_while_the_others_scroll_by(page: NotebookPage, cell: str) -> None:
     view = live(page, cell) if cell == "wide" else output(page, cell)
-    expect(view.get_by_text("7 columns: scroll sideways to see all of them")).to_be_visible()
+    expect(view.get_by_text("7 columns: where they do not all fit, scroll sideways")).to_be_visible()
     wide = view.locator(".wide").first
     over, first, other = wide.evaluate(PLACES)
     assert over > 200
