@@ -107,6 +107,13 @@ def test_a_failure_says_what_to_do_where_it_is_shown_and_kept(
     assert first.endswith(f"failed · status {status} · request id req_1")
 
 
+def test_where_nobody_is_configured_the_hint_is_a_line_of_the_notebook_s() -> None:
+    outcome = ask(question(llmneutral.drivers_config("dummy").prompt_driver), CollectSink())
+    assert outcome.exchange is None
+    assert isinstance(outcome.error, llmneutral.ConfigurationError)
+    assert outcome.error.hint == "Let the embedded model answer, %provider local, or choose another: %provider."
+
+
 def test_what_cannot_be_asked_shows_and_keeps_nothing() -> None:
     sink = CollectSink()
     with pytest.raises(llmneutral.ConfigurationError, match="ANTHROPIC_API_KEY"):

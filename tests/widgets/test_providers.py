@@ -245,3 +245,20 @@ def test_files_of_recordings_are_no_names(providers: Providers) -> None:
 def test_what_is_no_name_is_told(providers: Providers, written: str, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         providers.asked(written, None, {"me": llmneutral.drivers_config("openai")})
+
+
+def test_several_names_in_one_option_are_told_apart(providers: Providers) -> None:
+    with pytest.raises(OptionError, match=r"to ask several, repeat -p: -p openai -p anthropic$"):
+        providers.config("openai,anthropic")
+
+
+def test_a_driver_without_a_provider_is_named_by_its_api_or_by_the_class_of_the_user_s(providers: Providers) -> None:
+    class Mine(llmneutral.OpenAiChatPromptDriver):
+        pass
+
+    for kind, name in ((llmneutral.OpenAiChatPromptDriver, "chat_completions"), (Mine, "Mine")):
+        driver = kind("m", base_url="http://127.0.0.1:9/v1", api_key="given-in-a-test-10")
+        if driver.provider is None:
+            assert providers.asked("{{d}}", None, {"d": driver}).name == name
+        else:
+            raise AssertionError(driver.provider)

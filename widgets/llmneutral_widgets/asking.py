@@ -21,7 +21,7 @@ import msgspec
 from llmneutral_widgets.exchange import Exchange, Request, new_id, status_of
 from llmneutral_widgets.interrupts import hold
 from llmneutral_widgets.pricing import OwnPrices
-from llmneutral_widgets.providers import Asked, point_to_payload
+from llmneutral_widgets.providers import Asked, hint_here
 from llmneutral_widgets.session import Sent, is_sent
 from llmneutral_widgets.sinks import Sink
 from llmneutral_widgets.tool_rounds import ToolRounds
@@ -193,10 +193,10 @@ class _Call:
         return llmneutral.StructuredOutputError(response.notes[-1], response=response) if response.complete else None
 
     def _outcome(self, sink: Sink, error: BaseException | None) -> Outcome:
+        hint_here(error)
         if error is not None and self.is_alone and not _was_sent(error) and not self._text():
             sink.abort(None, error)
             return Outcome(None, error)
-        point_to_payload(error)
         try:
             exchange = self.exchange(error)
             exchange.to_json()  # whoever keeps or shows it will need that

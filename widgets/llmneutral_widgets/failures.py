@@ -35,13 +35,14 @@ _MOST_OWN = 12
 _FULL = "%config PromptMagics.tracebacks = 'full'"
 
 
-def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> BaseException:
+def presentable(error: BaseException, tracebacks: str, *, is_shown: bool, has_come: bool = True) -> BaseException:
     """Returns an error as a cell shows it: without secrets, in a few lines, in one where its output tells it already.
 
     Args:
         error: It is changed in place.
         tracebacks: `short`, or `full` for all frames.
         is_shown: Whether the output of the exchange says all of it.
+        has_come: Whether anything of the answer had come, where it was interrupted.
 
     Returns:
         The error; one of the same name in its place where it cannot be changed so that it shows no secret, or where
@@ -57,7 +58,8 @@ def presentable(error: BaseException, tracebacks: str, *, is_shown: bool) -> Bas
         return _rendered(error, lambda: frames(error).split("\n"), secrets)
     if isinstance(error, (KeyboardInterrupt, CancelledError)):
         name = "CancelledError" if isinstance(error, CancelledError) else "KeyboardInterrupt"
-        said = f"{name}: the answer was stopped; what had come is kept" if is_shown else name
+        kept = "what had come is kept" if has_come else "nothing of it had come yet"
+        said = f"{name}: the answer was stopped; {kept}" if is_shown else name
         return _rendered(error, lambda: [said], secrets)
     if isinstance(error, llmneutral.LLMNeutralError):  # it has lines of its own
         return _rendered(error, partial(_of_library, error, 1 if is_shown else None), secrets)

@@ -117,6 +117,8 @@ class Configs:
             return llmneutral.drivers_config(name)
         except llmneutral.ConfigurationError as error:
             meant = f"{error.hint[0].lower()}{error.hint[1:]}" if error.hint else nearest(name, self.names())
+            if "," in name:
+                meant = f"to ask several, repeat -p: {' '.join([f'-p {each}' for each in name.split(',') if each])}"
             raise OptionError(f"unknown provider {name}; {meant}") from None
 
     def keep(self, name: str, config: Any, made_of: str | None = None) -> None:
@@ -274,7 +276,7 @@ class Providers(Configs):
             found, model = self.config(name), model or own or None
             found = found.evolve() if isinstance(found, llmneutral.ReplayDriversConfig) else found
         if isinstance(found, llmneutral.BasePromptDriver):
-            return Asked(found.provider or type(found).__name__, found, model)
+            return Asked(found.provider or _named(found), found, model)
         if not isinstance(found, llmneutral.DriversConfig):
             raise OptionError(f"-p {written} is {a_kind(found)}; it takes a driver or a DriversConfig")
         if model and found.model is None:
@@ -367,8 +369,8 @@ def has_given_key(config: Any) -> bool:
         return False
 
 
-def point_to_payload(error: BaseException | None) -> None:
-    """A request that was refused without a hint of what to do has one in a notebook: to look at it.
+def hint_here(error: BaseException | None) -> None:
+    """What the library has no hint for, or one in code, has one in a notebook: a refused request, nobody to ask.
 
     Args:
         error: It is changed in place.
@@ -377,6 +379,8 @@ def point_to_payload(error: BaseException | None) -> None:
 
     if isinstance(error, llmneutral.InvalidRequestError) and not error.hint:
         error.hint = "%payload shows what was sent."
+    if isinstance(error, llmneutral.ConfigurationError) and "DummyDriversConfig" in error.message:
+        error.hint = "Let the embedded model answer, %provider local, or choose another: %provider."
 
 
 def _type_key(name: str, variable: str) -> str:
@@ -386,6 +390,12 @@ def _type_key(name: str, variable: str) -> str:
         f"{in_file}ype it with %provider key {name}, set {variable} before the kernel starts, "
         "or let the embedded model answer: %provider local."
     )
+
+
+def _named(driver: Any) -> str:
+    """What a driver without a provider is called: one of the user's by its class, one of the library's by its API."""
+    kind = type(driver)
+    return str(driver.api_mode) if kind.__module__.partition(".")[0] == "llmneutral" else kind.__name__
 
 
 def _name_one(written: str | None, name: str) -> str:

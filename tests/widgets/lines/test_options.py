@@ -192,7 +192,7 @@ def test_a_setting_is_json_or_text(written: str, value: Any) -> None:
         ("--set api_key=sk-1", "use %provider key NAME"),
         ("--temperature 1 --set temperature=2", "temperature is given twice"),
         ("--temperature 1 --temperature 2", "--temperature is given twice"),
-        ("--stream --no-stream", "--no-stream contradicts an option before it"),
+        ("--stream --no-stream", "--stream and --no-stream contradict each other"),
         ("--dry-run --run-tools", "contradict each other: nothing is sent"),
         ("--compare all --run-tools", "contradict each other"),
         ("--new --history 1", "contradict each other"),

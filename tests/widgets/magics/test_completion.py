@@ -128,6 +128,22 @@ OFFERED = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("%prompt -p anthropic -m ", "claude-sonnet-5-5"),
+        ("%prompt --provider=openai -m ", llmneutral.drivers_config("openai").model),
+        ("%payload chat -m ", "claude-sonnet-5-5"),
+    ],
+)
+def test_the_model_of_who_is_asked_is_offered_first(cells: Cells, line: str, first: str) -> None:
+    llmneutral.Defaults.drivers_config = llmneutral.drivers_config("anthropic")
+    found = tab(cells, line)
+    assert found[0] == f"{line}{first}"
+    assert f"{line}none" not in found, "it answers nothing"
+    assert len(found) > 5
+
+
 def test_a_key_is_offered_for_those_that_take_one(cells: Cells) -> None:
     found = tab(cells, "%provider key ")
     assert "%provider key openai" in found

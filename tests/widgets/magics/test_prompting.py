@@ -183,6 +183,7 @@ def test_an_interrupt_before_the_first_word(kernel: Kernel) -> None:
         assert server.closes(1.0)
         assert len(server.requests) == 1
     assert ran.error == "KeyboardInterrupt"
+    assert the_error(ran) == ["KeyboardInterrupt: the answer was stopped; nothing of it had come yet"]
     assert ran.data(MIME)["status"] == "interrupted"
     told = "print(len(session.conversation().stack(is_request=True).messages))"
     assert kernel.run(told).printed == "0\n", "without an answer there is nothing to send on"

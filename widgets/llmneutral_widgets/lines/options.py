@@ -115,6 +115,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
 
     def _values(self, words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
         values: dict[str, Any] = {}
+        names: dict[str, str] = {}
         rest: list[str] = []
         given = iter(words)
         for word in given:
@@ -129,7 +130,8 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
                 read = option.sets
             else:
                 read = self._read(option, name, value if equals else next(given, None))
-            _put(values, option, name, read)
+            before = names.setdefault(option.field, name)
+            _put(values, option, name, read, before)
         return values, rest
 
     def _option(self, name: str) -> Option:
@@ -348,11 +350,11 @@ def expression_start(before: str) -> str | None:
     return found[1] if found else None
 
 
-def _put(values: dict[str, Any], option: Option, name: str, read: Any) -> None:
+def _put(values: dict[str, Any], option: Option, name: str, read: Any, before: str) -> None:
     if option.repeats:
         values.setdefault(option.field, []).append(read)
     elif option.field in values and values[option.field] != read and option.metavar is None:
-        raise OptionError(f"{name} contradicts an option before it")
+        raise OptionError(f"{before} and {name} contradict each other")
     elif option.field in values and values[option.field] != read:
         raise OptionError(f"{name} is given twice, as {values[option.field]} and as {read}")
     else:
@@ -377,7 +379,7 @@ def _from(kind: str, start: str, sources: Sources) -> list[str]:
     head, comma, last = start.rpartition(",") if kind == "apis" else ("", "", start)
     ending = "=" if kind == "settings" and "=" not in start else ""
     found = [in_quotes(f"{head}{comma}{name}{ending}") for name in sources[kind](last) if name.startswith(last)]
-    return sorted(dict.fromkeys(found))
+    return list(dict.fromkeys(found)) if kind == "models" else sorted(dict.fromkeys(found))  # the likely ones first
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -11,9 +11,12 @@ from typing import Any
 
 from llmneutral_widgets.lines.options import Offer, expression_start
 from llmneutral_widgets.lines.prompt_line import CALL_OPTIONS, GRAMMARS, NOT_ON_A_LINE, PROMPT, VALUES
+from llmneutral_widgets.views.configs import UNLISTED
 
 _LINE = re.compile(r"\s*(?:[\w.]+\s*=\s*)?(%{1,2}\w+)\s(.*)", re.DOTALL)
 _CELL = re.compile(r"\s*%%prompt\b")
+_ASKED = re.compile(r"(?:^|\s)(?:-p|--provider)[\s=]+([\w.-]+)")
+"""Who is asked, by name."""
 _MOST = 200
 
 
@@ -33,7 +36,7 @@ def offered(ip: Any, cell: str, before: str) -> Offer:
         return Offer(start, [name for name in _names(ip) if name.startswith(start)][:_MOST])
     if grammar is None or found is None:
         return Offer("")
-    offer = grammar.complete(found[2], _sources(ip))
+    offer = grammar.complete(found[2], _sources(ip, found[2]))
     return offer._replace(words=offer.words[:_MOST])
 
 
@@ -63,12 +66,12 @@ def matcher_of(ip: Any) -> Callable[[Any], Any]:
     return made
 
 
-def _sources(ip: Any) -> Mapping[str, Callable[[str], Iterable[str]]]:
+def _sources(ip: Any, line: str) -> Mapping[str, Callable[[str], Iterable[str]]]:
     """What there is of each kind of value, given its beginning."""
     return {
         "providers": _providers,
         "keyed": lambda _: [row["name"] for row in _session().providers.rows() if row["key_variable"]],
-        "models": lambda _: _models(),
+        "models": lambda _: _models(line),
         "files": _files,
         "env_files": lambda start: list(dict.fromkeys([*_files(start or ".env"), *_files(start)])),
         "loadable": lambda start: _conversations(start, is_saved=False),
@@ -112,8 +115,13 @@ def _providers(start: str) -> list[str]:
     return [*[row["name"] for row in rows if not row["name"].startswith("replay:")], "replay:"]
 
 
-def _models() -> list[str]:
-    return [row["model"] for row in _session().providers.rows() if row["model"]]
+def _models(line: str) -> list[str]:
+    """Models of configs, first that of the one that is asked: by a line with `-p`, or because it is in effect."""
+    import llmneutral
+
+    asked = _ASKED.findall(line) or ([llmneutral.Defaults.base.name] if llmneutral.Defaults.is_set else [])
+    rows = [row for row in _session().providers.rows() if row["model"] and row["name"] not in UNLISTED]
+    return [row["model"] for row in sorted(rows, key=lambda row: row["name"] not in asked)]
 
 
 def _settings(start: str) -> list[str]:

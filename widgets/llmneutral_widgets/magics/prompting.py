@@ -227,13 +227,21 @@ def _single(here: Here, plan: Plan) -> Exchange:
         _bound(here, plan, exchange)
     let_go()
     if outcome.error is not None:
-        raise presentable(outcome.error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
+        raise _presentable(here, plan, outcome.error, [exchange])
     assert exchange is not None  # without an error there is one
     if plan.given.quiet:
         display.publish(formed(exchange, "line"))
     if plan.given.format == "code":
         _propose_code(here, exchange)
     return exchange
+
+
+def _presentable(here: Here, plan: Plan, error: BaseException, exchanges: Sequence[Exchange | None]) -> BaseException:
+    """An error as the cell shows it: what it left, and what went wrong, stands in the output already."""
+    is_shown = here.is_rich and not plan.given.quiet
+    answers = [exchange.response for exchange in exchanges if exchange is not None and exchange.response is not None]
+    has_come = any([bool(answer.message.content) for answer in answers])
+    return presentable(error, here.settings.tracebacks, is_shown=is_shown, has_come=has_come)
 
 
 def _propose_code(here: Here, exchange: Exchange) -> None:
@@ -264,7 +272,7 @@ def _several(here: Here, plan: Plan) -> Exchanges:
     let_go()
     error = interrupt or next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
-        raise presentable(error, here.settings.tracebacks, is_shown=here.is_rich and not plan.given.quiet)
+        raise _presentable(here, plan, error, exchanges)
     return exchanges
 
 
