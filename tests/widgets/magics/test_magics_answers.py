@@ -331,7 +331,7 @@ def test_all_frames_are_shown_on_request(cells: Cells) -> None:
     full = cells.run("%prompt -p {{me}} Hi").error._render_traceback_()
     assert len(full) > 5
     assert "asking.py" in "".join(full)
-    assert full[-1].endswith("InvalidRequestError: no")
+    assert full[-1].endswith("InvalidRequestError: no. %payload shows what was sent.")
 
 
 async def test_calls_of_sync_code_work_inside_the_running_loop_of_a_kernel(cells: Cells) -> None:

@@ -239,8 +239,8 @@ def _single(here: Here, plan: Plan) -> Exchange:
 def _presentable(here: Here, plan: Plan, error: BaseException, exchanges: Sequence[Exchange | None]) -> BaseException:
     """An error as the cell shows it: what it left, and what went wrong, stands in the output already."""
     is_shown = here.is_rich and not plan.given.quiet
-    answers = [exchange.response for exchange in exchanges if exchange is not None and exchange.response is not None]
-    has_come = any([bool(answer.message.content) for answer in answers])
+    kept = [exchange for exchange in exchanges if exchange is not None]
+    has_come = any([bool(each.rounds or (each.response and each.response.message.content)) for each in kept])
     return presentable(error, here.settings.tracebacks, is_shown=is_shown, has_come=has_come)
 
 
