@@ -6,7 +6,6 @@ import io
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,13 +156,10 @@ def test_a_missing_model_is_told_first(
 
 
 @pytest.mark.live
-def test_the_embedded_model_answers_on_three_protocols_within_ten_seconds() -> None:
-    started = time.perf_counter()
+def test_the_embedded_model_answers_on_three_protocols() -> None:
     command = [sys.executable, "-m", "llmneutral", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
-    seconds = time.perf_counter() - started
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("    The capital of France is Paris.") == 3
     for protocol in PROTOCOLS:
         assert re.search(rf"^  {protocol} +\d+ +\d+ +\d+ +stop", done.stdout, re.MULTILINE)
-    assert seconds < 10
