@@ -70,10 +70,10 @@ def test_the_stop_button_ends_it_and_the_cells_that_wait(kernel: Kernel) -> None
         assert stop.at is not None
         seconds = time.monotonic() - stop.at
         assert kernel.wait(second).error == "aborted"
-        assert server.closes(1.0), "the connection is closed"
+        assert server.closes(5.0), "the connection is closed"
         assert len(server.requests) == 1
         again = kernel.run("%prompt -p {{config}} Go on.")
-    assert seconds < 1.0
+    assert seconds < 5, "not when the provider speaks: it never does"
     assert ran.error == "KeyboardInterrupt"
     assert the_error(ran) == ["KeyboardInterrupt: the answer was stopped; what had come is kept"]
     record = ran.data(MIME)
@@ -104,9 +104,9 @@ def test_the_stop_button_ends_a_cell_that_awaits_what_is_silent(kernel: Kernel, 
         at = time.monotonic()
         ran = kernel.wait(sent)
         seconds = time.monotonic() - at
-        assert server.closes(1.0), "the connection is closed"
+        assert server.closes(5.0), "the connection is closed"
     assert ran.error == "CancelledError"
-    assert seconds < 1.5
+    assert seconds < 6, "not when the provider speaks, after twelve"
     assert kernel.run("1 + 1").plain == "2"
 
 
