@@ -23,7 +23,7 @@ from tests.widgets.panels.looking import buttons, quiet, said, text, widgets
 from tests.widgets.panels.test_stacks import many
 from tests.widgets.shell import Echo
 
-pytestmark = quiet
+pytestmark = [quiet, pytest.mark.usefixtures("echo")]
 SOON = 20.0
 HERE: ContextVar[str] = ContextVar("HERE", default="nowhere")
 
@@ -45,16 +45,6 @@ class Waiting(Echo):
         self.leave.wait(SOON)
         yield llmneutral.DeltaMessage("text", llmneutral.TextDeltaMessageContent("yes."))
         yield llmneutral.DeltaMessage("finish", finish_reason="stop")
-
-
-@pytest.fixture(autouse=True)
-def echo() -> Iterator[Echo]:
-    before = Defaults.drivers_config if Defaults.is_set else None
-    driver = Echo()
-    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
-    yield driver
-    session.close()
-    Defaults.drivers_config = before
 
 
 @pytest.fixture

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-import llmneutral
-from llmneutral import Defaults
 from llmneutral_widgets import session
 from llmneutral_widgets.exchange import Exchange
 from llmneutral_widgets.panels import Conversation, DeltaView, PayloadView, StackView
@@ -17,16 +14,6 @@ from tests.widgets.panels.test_conversation import ask
 from tests.widgets.shell import Echo, running
 
 pytestmark = quiet
-
-
-@pytest.fixture
-def echo() -> Iterator[Echo]:
-    before = Defaults.drivers_config if Defaults.is_set else None
-    driver = Echo()
-    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
-    yield driver
-    session.close()
-    Defaults.drivers_config = before
 
 
 @pytest.mark.parametrize("is_of_a_file", [False, True])

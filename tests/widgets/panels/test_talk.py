@@ -16,17 +16,7 @@ from tests.widgets.panels.looking import quiet, text
 from tests.widgets.panels.test_conversation import SOON, ask, waiting
 from tests.widgets.shell import Cells, Echo, running
 
-pytestmark = quiet
-
-
-@pytest.fixture(autouse=True)
-def echo() -> Iterator[Echo]:
-    before = Defaults.drivers_config if Defaults.is_set else None
-    driver = Echo()
-    Defaults.drivers_config = llmneutral.DriversConfig(prompt_driver=driver)
-    yield driver
-    session.close()
-    Defaults.drivers_config = before
+pytestmark = [quiet, pytest.mark.usefixtures("echo")]
 
 
 @pytest.fixture
